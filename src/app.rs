@@ -1,0 +1,1 @@
+//! Composition root: configuration becomes running parts.

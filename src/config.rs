@@ -1,0 +1,1 @@
+//! Configuration: defaults < file < environment < flags; the only reader of the environment.

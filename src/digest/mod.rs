@@ -1,0 +1,1 @@
+//! From log bytes to the part worth reading.

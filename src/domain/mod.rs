@@ -1,0 +1,22 @@
+//! What fixpoint knows and decides, without doing any of it: no I/O, no clock, no randomness.
+//!
+//! Everything here is data and pure functions over it, so that a session can be folded again from its entries and come
+//! out the same, and so that every rule can be tested without a server.
+
+pub mod command;
+pub mod failure;
+pub mod ids;
+pub mod limits;
+pub mod policy;
+pub mod say;
+pub mod session;
+pub mod text;
+pub mod time;
+pub mod trust;
+pub mod verdict;
+
+pub use failure::Failure;
+pub use ids::{Actor, CommentId, Epoch, InstallationId, Number, Repo, RepoId, SessionId, Sha, UserId};
+pub use limits::Limits;
+pub use session::{Effect, Entry, Phase, State, Step, step};
+pub use time::Timestamp;

@@ -1,0 +1,70 @@
+//! What may be published, decided on the very tree that would be pushed.
+
+use crate::domain::Limits;
+use serde::{Deserialize, Serialize};
+
+/// Something in a change that wants a person's look; the pull request stays a draft.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "flag", rename_all = "snake_case")]
+pub enum Flag {
+    /// A test was deleted, skipped or loosened.
+    WeakerTests {
+        /// Where.
+        path: String,
+        /// What was seen, in a few words.
+        what: String,
+    },
+    /// A file that CI runs was changed.
+    RunByCi {
+        /// Which.
+        path: String,
+    },
+}
+
+/// A changed file with both sides, where they are text and within the cap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    /// Its path (the new one where it was renamed).
+    pub path: String,
+    /// Its path before, where it was renamed.
+    pub old_path: Option<String>,
+    /// Its mode before, in git's octal (0o100644, 0o100755, 0o120000); `None`: it is new.
+    pub old_mode: Option<u32>,
+    /// Its mode after; `None`: it was removed.
+    pub new_mode: Option<u32>,
+    /// Its content before; `None` when new.
+    pub old: Option<Vec<u8>>,
+    /// Its content after; `None` when removed.
+    pub new: Option<Vec<u8>>,
+}
+
+/// What the operator and the repository allow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// `.github/**` may be changed: the base's configuration allows it and the App may.
+    pub workflows: bool,
+    /// Globs that are never pushed.
+    pub deny: Vec<String>,
+}
+
+/// What the policy says of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It may be pushed.
+    Pass {
+        /// What wants a person's look.
+        flags: Vec<Flag>,
+    },
+    /// Nothing of it may be pushed.
+    Refuse {
+        /// Why and what would allow it, one sentence a reason: for the agent first, then for people.
+        reasons: Vec<String>,
+    },
+}
+
+/// Rules on a change. `secrets` are our own, to be found in any usual encoding.
+pub fn rule(files: &[FileDiff], rules: &Rules, limits: &Limits, secrets: &[String]) -> Ruling {
+    let _ = (files, rules, limits, secrets);
+    todo!()
+}

@@ -1,0 +1,89 @@
+//! What the outside world will notice. Each effect is a row: the intent before the act, the result after it.
+
+use crate::domain::ids::{CommentId, Sha, UserId};
+use serde::{Deserialize, Serialize};
+
+/// One act that must happen once. Each knows how to look before it acts.
+///
+/// What GitHub should show all the time (the status comment's text, the check run, draft or ready) is not here: it is
+/// rendered from the state and kept up to date.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// 👀 on what asked.
+    React {
+        /// What asked.
+        on: Subject,
+    },
+    /// Push our branch.
+    Push {
+        /// The branch, without `refs/heads/`.
+        branch: String,
+        /// The commit, made before this intent: pushing twice pushes the same.
+        commit: Sha,
+        /// What the branch must be at; `None`: it must not exist.
+        expected: Option<Sha>,
+    },
+    /// Find the pull request of our branch, or open it.
+    OpenPull {
+        /// Its head branch.
+        branch: String,
+        /// The branch it goes to.
+        base: String,
+    },
+    /// Create the status comment, from when on it is kept up to date.
+    PostStatus,
+    /// Ask for a review of the ready pull request.
+    RequestReview {
+        /// Of whom.
+        login: String,
+        /// Their id: nothing is asked of somebody who took over a login.
+        id: UserId,
+    },
+    /// One new comment that a person is told by.
+    Say {
+        /// What it is about.
+        message: Message,
+        /// How often a message of this kind was said in this request: the next one edits it.
+        to: String,
+    },
+    /// Start a check's failed jobs again.
+    Rerun {
+        /// The check's name.
+        check: String,
+        /// The head it ran on.
+        head: Sha,
+    },
+    /// Delete our merged branch, if it is still at this commit.
+    DeleteBranch {
+        /// The branch.
+        branch: String,
+        /// Its last commit.
+        at: Sha,
+    },
+}
+
+/// What a new comment is about. The text is rendered from the state when it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "snake_case")]
+pub enum Message {
+    /// A request ended in a way that needs the asker.
+    Answer,
+    /// The agent or the policy asks something.
+    Question,
+    /// A command that could not be followed, with why and what would work.
+    CannotFollow {
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// What something was said in or about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "on", content = "id", rename_all = "snake_case")]
+pub enum Subject {
+    /// An issue's or pull request's own text.
+    Body,
+    /// A comment of the conversation.
+    Comment(CommentId),
+}

@@ -1,0 +1,240 @@
+//! What may happen to a session. Every entry is stored before it is stepped, with its time and limits.
+
+use super::{Request, Spent};
+use crate::domain::{
+    ids::{Actor, CommentId, Number, Sha},
+    policy::Flag,
+    verdict::Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened: asked by people, seen outside, or done by ourselves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// Somebody with write access asked for something.
+    Asked {
+        /// What.
+        ask: Ask,
+    },
+    /// A plain comment by somebody with write access.
+    Noted {
+        /// Who wrote it.
+        by: Actor,
+        /// What it says.
+        text: String,
+        /// Where.
+        comment: CommentId,
+    },
+    /// Our branch points to another commit than the one we know.
+    HeadMoved {
+        /// Where it points now.
+        head: Sha,
+        /// Whose commit that is, decided before the entry is stored.
+        whose: Whose,
+    },
+    /// What CI says about a commit.
+    Judged {
+        /// The commit that was looked at.
+        head: Sha,
+        /// What was found.
+        verdict: Verdict,
+    },
+    /// The pull request was closed.
+    PullClosed {
+        /// By a merge.
+        merged: bool,
+    },
+    /// The pull request was opened again.
+    PullReopened {
+        /// Its head at that time.
+        head: Sha,
+    },
+    /// Our branch was deleted.
+    BranchDeleted,
+    /// The issue was closed.
+    IssueClosed,
+    /// The App was suspended, or the repository is gone or out of reach.
+    NoAccess,
+    /// The pull request entered (or left) a merge queue.
+    MergeQueue {
+        /// It is in there now.
+        inside: bool,
+    },
+    /// A wait is over.
+    Expired {
+        /// Which.
+        deadline: Deadline,
+    },
+    /// Capacity was found and a round begins.
+    RoundBegan {
+        /// The base branch's commit the round sees.
+        base: Sha,
+        /// The commit the round starts from: the branch's live head, or the base.
+        start: Sha,
+    },
+    /// The agent's work in a round is over.
+    RoundEnded {
+        /// How, and what came of it.
+        end: RoundEnd,
+    },
+    /// The branch was read back and is at our commit.
+    Pushed {
+        /// That commit.
+        commit: Sha,
+    },
+    /// The push was not made.
+    NotPushed {
+        /// Why.
+        why: NotPushed,
+    },
+    /// The pull request is open: made, or found.
+    PullOpened {
+        /// Its number.
+        number: Number,
+        /// Whether it could be a draft.
+        draftable: bool,
+    },
+}
+
+/// What somebody with write access asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Ask {
+    /// Do this.
+    Run {
+        /// What, by whom, where.
+        request: Request,
+    },
+    /// Do the last request again, with a fresh count of rounds.
+    Retry {
+        /// By whom, where; its instruction is empty.
+        request: Request,
+    },
+    /// The one question it waits for is answered with yes.
+    Approve {
+        /// Who approves.
+        by: Actor,
+    },
+    /// End it now.
+    Stop {
+        /// Who stops it.
+        by: Actor,
+    },
+}
+
+/// Whose a commit on our branch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    /// We made it.
+    Ours,
+    /// A clean merge of the base into ours ("Update branch"); counts as ours.
+    CleanMerge,
+    /// Anybody else's; it stands.
+    Foreign,
+}
+
+/// Why a round is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Somebody asked.
+    Asked,
+    /// CI was red on what the round before pushed.
+    RedCi,
+    /// The agent's question, or the wait for a plan, was answered.
+    Answered,
+    /// A review on our pull request.
+    Review,
+    /// The base cannot be merged cleanly any more.
+    Conflict,
+}
+
+/// A wait that can end without anybody doing something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deadline {
+    /// A person's answer.
+    Person,
+    /// Something worth reading, so that a status comment is due though nothing has happened.
+    Silence,
+}
+
+/// How a round's work ended, and what it used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundEnd {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it used.
+    pub spent: Spent,
+    /// Text by people without write access reached the model in it.
+    pub tainted: bool,
+}
+
+/// How a round's work ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ending", rename_all = "snake_case")]
+pub enum Ending {
+    /// A commit is made on the host and passed the policy.
+    Changed {
+        /// The commit to push.
+        commit: Sha,
+        /// Its tree.
+        tree: Sha,
+        /// What the agent says it did.
+        summary: String,
+        /// What wants a person's look.
+        flags: Vec<Flag>,
+        /// The policy wants a person to see the change before it is pushed.
+        ask_first: bool,
+    },
+    /// The agent asks something.
+    Question {
+        /// What, as it put it.
+        text: String,
+    },
+    /// Nothing was changed.
+    Nothing {
+        /// What the agent says.
+        summary: String,
+    },
+    /// A limit of the round was reached.
+    Limit {
+        /// Which, in words.
+        which: String,
+    },
+    /// A budget is used up.
+    Budget {
+        /// Which, in words.
+        which: String,
+    },
+    /// The policy refused the change and the agent insisted.
+    Refused {
+        /// Why, and what would allow it.
+        why: String,
+    },
+    /// The engine, the model or the sandbox could not work.
+    Failed {
+        /// What was seen, and who can mend it.
+        why: String,
+    },
+    /// It was stopped from outside (a stop, a closed pull request).
+    Cancelled,
+}
+
+/// Why a push was not made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "snake_case")]
+pub enum NotPushed {
+    /// Somebody else's commit is on the branch; it stands.
+    Foreign {
+        /// Their commit.
+        head: Sha,
+    },
+    /// GitHub refuses it: a permission is missing, or a rule protects the branch.
+    Refused {
+        /// GitHub's words, and what would allow it.
+        reason: String,
+    },
+}

@@ -1,0 +1,1 @@
+//! A GitHub small enough to hold in memory.

@@ -1,0 +1,1 @@
+//! Webhook payloads, read leniently: unknown fields and values are kept, never fatal.

@@ -1,0 +1,171 @@
+//! Models over HTTP: one trait, the providers behind it.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A model that can be asked.
+#[async_trait::async_trait]
+pub trait Model: Send + Sync {
+    /// One reply to a conversation. Overload and rate limits are waited for within, a few times.
+    async fn ask(&self, ask: &Ask<'_>) -> Result<Reply, ModelError>;
+    /// Its name, e.g. `claude-sonnet-4-5`.
+    fn name(&self) -> &str;
+    /// The host that is asked.
+    fn host(&self) -> &str;
+    /// What a usage costs, in millionths of a dollar; `None`: no price is known.
+    fn price(&self, usage: &Usage) -> Option<u64>;
+}
+
+/// A conversation to be continued.
+#[derive(Clone, Debug)]
+pub struct Ask<'a> {
+    /// The standing instructions.
+    pub system: &'a str,
+    /// What was said so far.
+    pub messages: &'a [Message],
+    /// What it may call.
+    pub tools: &'a [Tool],
+    /// Cap on the reply.
+    pub max_tokens: u32,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message {
+    /// From us.
+    User {
+        /// What we say.
+        text: String,
+    },
+    /// From the model, kept as it came so that it can be given back.
+    Assistant {
+        /// Its parts, in order.
+        parts: Vec<Part>,
+    },
+    /// What a called tool gave.
+    Tool {
+        /// Which call.
+        call: String,
+        /// What it gave.
+        text: String,
+        /// It failed.
+        error: bool,
+    },
+}
+
+/// A part of a model's reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "part", rename_all = "snake_case")]
+pub enum Part {
+    /// Text for us.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// Its reasoning, with the provider's seal, given back unchanged.
+    Thinking {
+        /// The text.
+        text: String,
+        /// The provider's signature.
+        signature: Option<String>,
+    },
+    /// A tool it calls.
+    Call {
+        /// Its id.
+        id: String,
+        /// The tool's name.
+        tool: String,
+        /// Its arguments.
+        arguments: serde_json::Value,
+    },
+}
+
+/// A tool a model may call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub schema: serde_json::Value,
+}
+
+/// A model's reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Its parts, in order.
+    pub parts: Vec<Part>,
+    /// What it used.
+    pub usage: Usage,
+    /// It was cut at the cap.
+    pub cut: bool,
+}
+
+/// Tokens used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read, not from a cache.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from the provider's cache.
+    pub cache_read: u64,
+    /// Written into the provider's cache.
+    pub cache_write: u64,
+}
+
+/// What a model can fail with, sorted by what can be done.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The key is refused.
+    #[error("the model refused its key: {0}")]
+    Key(String),
+    /// Quota or billing: it will not pass by waiting.
+    #[error("the model's quota or billing refuses: {0}")]
+    Quota(String),
+    /// Still overloaded after waiting.
+    #[error("the model is overloaded: {0}")]
+    Overloaded(String),
+    /// The conversation is too long for it.
+    #[error("the conversation is too long for the model: {0}")]
+    TooLong(String),
+    /// It does not take the request.
+    #[error("the model does not accept the request: {0}")]
+    Invalid(String),
+    /// The way to it is broken.
+    #[error("the model cannot be reached: {0}")]
+    Unreachable(String),
+}
+
+/// Which wire a provider speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions and whatever is compatible.
+    OpenAi,
+}
+
+/// A model to be used.
+#[derive(Clone, Debug)]
+pub struct ModelSettings {
+    /// Which wire.
+    pub wire: Wire,
+    /// Where, e.g. `https://api.anthropic.com/v1/`.
+    pub url: url::Url,
+    /// Its name.
+    pub name: String,
+    /// The key.
+    pub key: secrecy::SecretString,
+    /// The longest wait for a reply to begin.
+    pub patience: Duration,
+}
+
+/// A model over HTTP.
+#[allow(unused_variables)]
+pub fn model(settings: ModelSettings, http: reqwest::Client) -> Result<Box<dyn Model>, ModelError> {
+    todo!()
+}

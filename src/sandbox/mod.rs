@@ -1,0 +1,162 @@
+//! Where untrusted code runs. A sandbox can only `exec` and `stop`; the only place that speaks to a container engine.
+
+mod docker;
+mod local;
+
+pub use docker::{DockerProvider, DockerSettings};
+pub use local::LocalProvider;
+
+use crate::domain::{Epoch, SessionId};
+use std::{collections::BTreeMap, time::Duration};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A running sandbox.
+#[async_trait::async_trait]
+pub trait Sandbox: Send + Sync {
+    /// Starts a command in it.
+    async fn exec(&self, command: Command) -> Result<Process, SandboxError>;
+    /// Ends it with everything in it.
+    async fn stop(&self) -> Result<(), SandboxError>;
+    /// The absolute path of the workspace inside it.
+    fn workspace(&self) -> &str;
+    /// One short phrase for people: `docker, no network, uid 10001`.
+    fn describe(&self) -> String;
+}
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// Our own program's toolbox, or any other.
+    pub program: Program,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Added to the sandbox's environment. Never a secret.
+    pub environment: BTreeMap<String, String>,
+    /// Relative to the workspace; empty: the workspace itself.
+    pub directory: String,
+}
+
+/// Which program.
+#[derive(Clone, Debug)]
+pub enum Program {
+    /// `fixpoint toolbox …`, wherever the sandbox has it.
+    Toolbox,
+    /// A program of the image, by name or path.
+    Named(String),
+}
+
+impl Command {
+    /// A command of our toolbox.
+    pub fn toolbox<const N: usize>(arguments: [&str; N]) -> Self {
+        Self::new(Program::Toolbox, arguments)
+    }
+    /// A program of the image.
+    pub fn named<const N: usize>(program: &str, arguments: [&str; N]) -> Self {
+        Self::new(Program::Named(program.to_owned()), arguments)
+    }
+    fn new<const N: usize>(program: Program, arguments: [&str; N]) -> Self {
+        let arguments = arguments.iter().map(|a| (*a).to_owned()).collect();
+        Self { program, arguments, environment: BTreeMap::new(), directory: String::new() }
+    }
+}
+
+/// A command that runs. Dropping it does not end it; stopping the sandbox does.
+pub struct Process {
+    /// To it.
+    pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
+    /// From it.
+    pub stdout: Box<dyn AsyncRead + Send + Unpin>,
+    /// From it.
+    pub stderr: Box<dyn AsyncRead + Send + Unpin>,
+    /// Its exit status (128 + n after signal n), once it has ended.
+    pub wait: std::pin::Pin<Box<dyn Future<Output = Result<i64, SandboxError>> + Send>>,
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Process")
+    }
+}
+
+/// What a sandbox can fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The engine is not there or refuses.
+    #[error("the container engine cannot be used: {0}")]
+    Engine(String),
+    /// The image is not there.
+    #[error("the image {0} is not there: build it, or name another with `sandbox.image`")]
+    NoImage(String),
+    /// The image cannot run our program.
+    #[error("the image {image} cannot run the toolbox: {why}")]
+    BadImage {
+        /// Its name.
+        image: String,
+        /// What was seen.
+        why: String,
+    },
+    /// The sandbox is gone.
+    #[error("the sandbox is gone")]
+    Gone,
+    /// The program is not in the image.
+    #[error("{0} is not in the sandbox")]
+    NoProgram(String),
+    /// Anything else.
+    #[error("sandbox: {0}")]
+    Other(String),
+}
+
+/// What a sandbox is made with. One explicit value: what it does not say, the sandbox does not have.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// For its name and labels.
+    pub session: SessionId,
+    /// For its name and labels: it dies with this epoch.
+    pub epoch: Epoch,
+    /// The image, where there is one.
+    pub image: Option<String>,
+    /// Processor cores.
+    pub cpus: f64,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Processes and threads.
+    pub pids: u32,
+    /// Bytes of the workspace, `/tmp` and home together.
+    pub disk: u64,
+    /// After this it ends by itself.
+    pub wall_clock: Duration,
+}
+
+/// Where sandboxes come from.
+#[derive(Clone, Debug)]
+pub enum Provider {
+    /// Containers of Docker or Podman.
+    Docker(DockerProvider),
+    /// A process of this machine: no boundary.
+    Local(LocalProvider),
+}
+
+#[allow(missing_docs)]
+impl Provider {
+    /// Starts a sandbox; at return it takes `exec`.
+    pub async fn start(&self, spec: &Spec) -> Result<Box<dyn Sandbox>, SandboxError> {
+        match self {
+            Self::Docker(p) => p.start(spec).await,
+            Self::Local(p) => p.start(spec).await,
+        }
+    }
+    /// Removes every sandbox whose session and epoch are not among the live ones.
+    pub async fn sweep(&self, live: &[(SessionId, Epoch)]) -> Result<u32, SandboxError> {
+        match self {
+            Self::Docker(p) => p.sweep(live).await,
+            Self::Local(p) => p.sweep(live).await,
+        }
+    }
+    /// Proves that it can be used: engine, image, toolbox, no network. One line for people.
+    pub async fn check(&self) -> Result<String, SandboxError> {
+        match self {
+            Self::Docker(p) => p.check().await,
+            Self::Local(p) => p.check().await,
+        }
+    }
+}

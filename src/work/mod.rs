@@ -1,0 +1,1 @@
+//! Turns inbox entries into effects; the only place that touches everything below it.
