@@ -16,4 +16,3 @@ pub mod llm;
 pub mod sandbox;
 pub mod store;
 pub mod toolbox;
-pub mod work;

@@ -1,1 +1,178 @@
 //! Turns inbox entries into effects; the only place that touches everything below it.
+//!
+//! A session has one writer at a time: whoever holds its lease. The holder reads the inbox, steps, writes, acts, shows
+//! and looks, in that order, until nothing is left to do; then it gives the lease back with the moment it wants to be woken.
+
+mod accept;
+mod drive;
+mod effects;
+mod journal;
+mod look;
+mod round;
+mod show;
+mod sweep;
+mod worker;
+
+pub use worker::run;
+
+use crate::{
+    agent::Engine,
+    domain::{Limits, Sha, State, policy::Rules},
+    git::{GitError, Mirror, Mirrors, Remote},
+    github::{App, GitHub, GitHubError, Repository, Scope},
+    sandbox::{Provider, SandboxError},
+    store::{Store, StoreError},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::sync::OnceCell;
+
+/// Everything a worker works with.
+#[derive(Clone)]
+pub struct Parts {
+    /// What must not be lost.
+    pub store: Store,
+    /// The forge.
+    pub github: GitHub,
+    /// The App, asked for once; a server must start while GitHub is down.
+    pub app: Arc<OnceCell<App>>,
+    /// Host-owned repositories.
+    pub mirrors: Mirrors,
+    /// Where rounds run.
+    pub sandboxes: Provider,
+    /// What thinks.
+    pub engine: Arc<dyn Engine>,
+    /// What the operator decided.
+    pub settings: Arc<Settings>,
+}
+
+/// What the operator decided.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// This process, new with every start: the owner of its leases.
+    pub owner: String,
+    /// What a session may use.
+    pub limits: Limits,
+    /// What may be published.
+    pub rules: Rules,
+    /// The command word without the slash.
+    pub word: String,
+    /// How a sandbox is made.
+    pub sandbox: SandboxSize,
+    /// How many sandboxes may run at once: on this node, of a repository, of an installation.
+    pub running: Running,
+    /// Engine and model, as the pull request names them.
+    pub engine: String,
+    /// What is said of the sandbox in the pull request.
+    pub sandbox_words: String,
+    /// Where fixpoint's own pages can be reached, if they can.
+    pub public_url: Option<String>,
+    /// Our own secrets: never to be found in anything published.
+    pub secrets: Vec<secrecy::SecretString>,
+    /// How long a lease holds without a heartbeat.
+    pub lease: Duration,
+}
+
+/// How a sandbox is made.
+#[derive(Clone, Debug)]
+pub struct SandboxSize {
+    /// The image, where not the provider's own.
+    pub image: Option<String>,
+    /// Processor cores.
+    pub cpus: f64,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Processes and threads.
+    pub pids: u32,
+    /// Bytes of the workspace, `/tmp` and home together.
+    pub disk: u64,
+}
+
+/// How many sandboxes may run at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    /// In all.
+    pub all: u32,
+    /// Of one repository.
+    pub repository: u32,
+    /// Of one installation.
+    pub installation: u32,
+}
+
+/// Why a session's holder stops in the middle.
+#[derive(Debug, thiserror::Error)]
+enum Halt {
+    /// The lease is lost: touch nothing more.
+    #[error("the lease is lost")]
+    LeaseLost,
+    /// The process is being ended.
+    #[error("the process is being ended")]
+    Shutdown,
+    /// Something outside is broken for now; look again after a while.
+    #[error("{0}")]
+    Later(String, Duration),
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::LeaseLost => Self::LeaseLost,
+            other => Self::Later(other.to_string(), Duration::from_secs(10)),
+        }
+    }
+}
+
+impl From<GitHubError> for Halt {
+    fn from(error: GitHubError) -> Self {
+        let wait = error.retry_after().unwrap_or(Duration::from_secs(300));
+        Self::Later(error.to_string(), wait)
+    }
+}
+
+impl From<GitError> for Halt {
+    fn from(error: GitError) -> Self {
+        Self::Later(error.to_string(), Duration::from_secs(30))
+    }
+}
+
+impl From<SandboxError> for Halt {
+    fn from(error: SandboxError) -> Self {
+        Self::Later(error.to_string(), Duration::from_secs(30))
+    }
+}
+
+impl Parts {
+    /// The App, asked for once.
+    async fn app(&self) -> Result<&App, GitHubError> {
+        self.app.get_or_try_init(|| self.github.app()).await
+    }
+
+    fn repository(&self, state: &State) -> Repository {
+        self.github.repository(state.facts.installation, &state.facts.repo)
+    }
+
+    async fn mirror(&self, state: &State) -> Result<Mirror, GitError> {
+        self.mirrors.open(&state.facts.repo.id.to_string()).await
+    }
+
+    async fn remote(&self, repository: &Repository, scope: Scope) -> Result<Remote, GitHubError> {
+        let token = repository.credential(scope).await?.token;
+        Ok(Remote { url: repository.git_url(), token: Some(token) })
+    }
+
+    /// Brings refs of the server into the mirror; a token that died in the meantime is minted again once.
+    async fn fetch(
+        &self,
+        mirror: &Mirror,
+        repository: &Repository,
+        refs: &[String],
+    ) -> Result<Vec<Option<Sha>>, Halt> {
+        let remote = self.remote(repository, Scope::Read).await?;
+        match mirror.fetch(&remote, refs).await {
+            Err(GitError::Unauthorized(_)) => {
+                repository.forget_token(Scope::Read).await;
+                Ok(mirror.fetch(&self.remote(repository, Scope::Read).await?, refs).await?)
+            }
+            other => Ok(other?),
+        }
+    }
+}

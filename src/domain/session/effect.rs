@@ -44,8 +44,10 @@ pub enum Effect {
     Say {
         /// What it is about.
         message: Message,
-        /// How often a message of this kind was said in this request: the next one edits it.
+        /// Whom it names.
         to: String,
+        /// The request it belongs to: one message of a kind in a request, the same again edits it.
+        request_no: u32,
     },
     /// Start a check's failed jobs again.
     Rerun {

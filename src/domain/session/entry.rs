@@ -61,6 +61,11 @@ pub enum Entry {
         /// It is in there now.
         inside: bool,
     },
+    /// A webhook names this commit: a reason to look at its checks now, and nothing more.
+    Hint {
+        /// The commit.
+        head: Sha,
+    },
     /// A wait is over.
     Expired {
         /// Which.
@@ -72,6 +77,11 @@ pub enum Entry {
         base: Sha,
         /// The commit the round starts from: the branch's live head, or the base.
         start: Sha,
+    },
+    /// No round can begin, and waiting will not help.
+    CannotBegin {
+        /// Why, and who can mend it.
+        why: String,
     },
     /// The agent's work in a round is over.
     RoundEnded {
@@ -164,8 +174,16 @@ pub enum Deadline {
 /// How a round's work ended, and what it used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundEnd {
+    /// Which request it worked on; an ending of another is history.
+    pub request_no: u32,
+    /// Which round of it.
+    pub round: u32,
     /// How it ended.
     pub ending: Ending,
+    /// How many of the kept requests the agent was told of, oldest first: they are part of this one.
+    pub requests_taken: usize,
+    /// How many of the notes the agent was told of, oldest first.
+    pub notes_taken: usize,
     /// What it used.
     pub spent: Spent,
     /// Text by people without write access reached the model in it.
@@ -219,8 +237,6 @@ pub enum Ending {
         /// What was seen, and who can mend it.
         why: String,
     },
-    /// It was stopped from outside (a stop, a closed pull request).
-    Cancelled,
 }
 
 /// Why a push was not made.

@@ -143,6 +143,8 @@ pub enum Outcome {
     },
     /// Nobody answered within the wait.
     NoAnswer,
+    /// The pull request was closed and opened again; it waits for a command.
+    Reopened,
     /// The pull request was merged.
     Merged,
     /// The pull request was closed, or its branch deleted.
@@ -178,6 +180,10 @@ pub struct Facts {
     pub branch: String,
     /// What our branch points to, from its first push.
     pub head: Option<Sha>,
+    /// The head's tree, where we made it.
+    pub head_tree: Option<Sha>,
+    /// The commit the present (or last) round started from.
+    pub start: Option<Sha>,
     /// The pull request, once open.
     pub pull: Option<Pull>,
     /// Requests that wait for this one's answer.
@@ -208,8 +214,12 @@ pub struct Facts {
     pub reruns: Vec<String>,
     /// How many of the head's checks are green, of how many.
     pub tally: Option<(u32, u32)>,
+    /// The status comment was asked for: from then on it is kept up to date.
+    pub told: bool,
     /// When the session was made.
     pub since: Timestamp,
+    /// When anything last changed: the moment that texts about it name.
+    pub as_of: Timestamp,
 }
 
 /// Where a session was asked for and is answered.

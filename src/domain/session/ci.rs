@@ -1,0 +1,144 @@
+//! What a verdict makes of a session.
+
+use super::{
+    Cause, Effect, Message, Outcome, Phase,
+    step::{Next, Taken},
+};
+use crate::domain::{Failure, ids::Sha, verdict::Verdict};
+
+/// What the reason says when all rounds are used up.
+pub(super) fn cap(rounds: u32) -> String {
+    let plural = if rounds == 1 { "round" } else { "rounds" };
+    format!("{rounds} {plural} were run, which is the cap.")
+}
+
+/// A verdict about `head`. About any other commit than the live head it is history.
+pub(super) fn judged(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken {
+    if next.state.facts.head.as_ref() != Some(head) {
+        return Err("about a commit that is not the head any more");
+    }
+    match next.state.phase.clone() {
+        Phase::Watching { .. } => watched(next, head, verdict),
+        Phase::Resting { outcome } => resting(next, head, &outcome, verdict),
+        _ => Err("CI is not being watched now"),
+    }
+}
+
+fn watched(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken {
+    match verdict {
+        Verdict::Pending { tally } if next.state.facts.tally == Some(tally) => {
+            return Err("checks still run");
+        }
+        Verdict::Pending { tally } => next.facts().tally = Some(tally),
+        Verdict::Green { tally } => green(next, tally),
+        Verdict::Red { failures, tally } => red(next, head, failures, tally),
+        Verdict::NoCi => {
+            next.note_result("no checks");
+            next.answer(Outcome::NoCi);
+        }
+        Verdict::AwaitingApproval { workflows, url } => return approval(next, workflows, url),
+        Verdict::NotStarted { why } => {
+            next.note_result("CI did not start");
+            next.answer(Outcome::NotStarted { why });
+        }
+        Verdict::Infrastructure { failures, why } => infrastructure(next, head, failures, why),
+        Verdict::Cancelled => {
+            next.note_result("checks cancelled");
+            next.answer(Outcome::ChecksCancelled);
+        }
+        Verdict::TimedOut { pending } => {
+            next.note_result("checks did not finish");
+            next.facts().remark = Some(format!("Never finished: {}.", pending.join(", ")));
+            next.answer(Outcome::TimedOut);
+        }
+    }
+    Ok(())
+}
+
+/// At rest the head may still change colour: a re-run by hand, a check that came late.
+fn resting(next: &mut Next<'_>, head: &Sha, outcome: &Outcome, verdict: Verdict) -> Taken {
+    match (verdict, outcome) {
+        (Verdict::Green { .. }, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. }) => {
+            Err("it is known to be green, or not ours")
+        }
+        (Verdict::Green { tally }, _) => {
+            green(next, tally);
+            Ok(())
+        }
+        (Verdict::Red { failures, tally }, Outcome::Green | Outcome::NoCi) => {
+            next.state.phase = Phase::Watching { since: next.now };
+            red(next, head, failures, tally);
+            Ok(())
+        }
+        _ => Err("the request is answered"),
+    }
+}
+
+fn green(next: &mut Next<'_>, tally: (u32, u32)) {
+    next.note_result("green");
+    let facts = next.facts();
+    facts.tally = Some(tally);
+    facts.failures.clear();
+    let flagged = !facts.flags.is_empty();
+    next.answer(if flagged { Outcome::NeedsPerson } else { Outcome::Green });
+}
+
+fn red(next: &mut Next<'_>, _head: &Sha, failures: Vec<Failure>, tally: (u32, u32)) {
+    let said =
+        failures.first().map_or_else(|| "red".to_owned(), |f| format!("`{}` failed: {}", f.check, f.line));
+    next.note_result(&said);
+    let (rounds, facts) = (next.limits.rounds, next.facts());
+    facts.tally = Some(tally);
+    if let Some(tree) = facts.head_tree.clone() {
+        facts.seen.extend(failures.iter().map(|f| (f.signature.clone(), tree.clone())));
+    }
+    facts.failures = failures;
+    if facts.round >= rounds {
+        next.answer(Outcome::NotGreen { why: cap(rounds) });
+    } else {
+        next.queue(Cause::RedCi);
+    }
+}
+
+fn approval(next: &mut Next<'_>, workflows: u32, url: Option<String>) -> Taken {
+    let link = url.map(|u| format!(" [Approve them]({u}).")).unwrap_or_default();
+    let (noun, verb) =
+        if workflows == 1 { ("workflow waits", "it runs") } else { ("workflows wait", "they run") };
+    let remark =
+        format!("{workflows} {noun} for a maintainer's approval before {verb}.{link} It goes on by itself.");
+    if next.state.facts.remark.as_deref() == Some(remark.as_str()) {
+        return Err("the approval was asked for already");
+    }
+    let first = next.state.facts.remark.is_none();
+    next.facts().remark = Some(remark);
+    if first {
+        next.tell_person(Message::Answer);
+    }
+    Ok(())
+}
+
+/// Failed jobs are started again, within the bounds; past them a person is told. No round is spent.
+fn infrastructure(next: &mut Next<'_>, head: &Sha, failures: Vec<Failure>, why: String) {
+    let (a_check, a_head) = (next.limits.reruns_a_check as usize, next.limits.reruns_a_head as usize);
+    let facts = next.facts();
+    let again = |check: &str, reruns: &[String]| {
+        reruns.len() < a_head && reruns.iter().filter(|r| *r == check).count() < a_check
+    };
+    let mut started = Vec::new();
+    for failure in &failures {
+        if again(&failure.check, &facts.reruns) {
+            facts.reruns.push(failure.check.clone());
+            started.push(failure.check.clone());
+        }
+    }
+    facts.failures = failures;
+    if started.is_empty() {
+        next.note_result("infrastructure");
+        return next.answer(Outcome::Infrastructure { why });
+    }
+    let used = next.facts().reruns.len();
+    let names = started.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
+    next.facts().remark =
+        Some(format!("{names}: {why}; failed jobs were started again, {used} of {a_head}."));
+    next.effects.extend(started.into_iter().map(|check| Effect::Rerun { check, head: head.clone() }));
+}

@@ -1,0 +1,198 @@
+//! Drives one claimed session until nothing is left to do.
+
+use super::{Halt, Parts, look, round};
+use crate::{
+    domain::{Entry, Phase, State, Step, Timestamp, session::Deadline, step},
+    sandbox::Sandbox,
+    store::{Advance, Claimed, Lease},
+};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// A queued session that found no place looks again after this.
+const QUEUE_LOOK: Duration = Duration::from_secs(5);
+
+/// Without anything worth reading a status comment comes after this, so that nobody wonders.
+pub(super) const SILENCE: Duration = Duration::from_secs(600);
+
+/// At rest the outside is looked at this often.
+const REST_LOOK: Duration = Duration::from_secs(3600);
+
+/// The holder of a session.
+pub(super) struct Driver {
+    pub(super) parts: Parts,
+    pub(super) lease: Lease,
+    pub(super) state: State,
+    pub(super) now: Timestamp,
+    /// A webhook named the head since the last look.
+    pub(super) hinted: bool,
+    /// The running sandbox, so that it is stopped whatever ends the work.
+    pub(super) sandbox: Option<Arc<dyn Sandbox>>,
+}
+
+/// Drives a claimed session, then gives it back.
+pub(super) async fn drive(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
+    let span = tracing::info_span!("session", id = %claimed.lease.session.short(), epoch = %claimed.lease.epoch);
+    tracing::Instrument::instrument(driven(parts, claimed, shutdown), span).await;
+}
+
+async fn driven(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
+    let Claimed { lease, state, now } = claimed;
+    let mut driver =
+        Driver { parts: parts.clone(), lease: lease.clone(), state, now, hinted: false, sandbox: None };
+    let result = tokio::select! {
+        result = driver.run() => result,
+        () = lost(&parts, &lease) => Err(Halt::LeaseLost),
+        () = shutdown.cancelled() => Err(Halt::Shutdown),
+    };
+    if let Some(sandbox) = driver.sandbox.take()
+        && let Err(error) = sandbox.stop().await
+    {
+        tracing::warn!(%error, "the sandbox could not be stopped; the sweep removes it");
+    }
+    let wake_at = match result {
+        Ok(wake_at) => wake_at,
+        Err(Halt::LeaseLost) => return tracing::warn!("the lease was lost; another holder goes on"),
+        Err(Halt::Shutdown) => Some(driver.now),
+        Err(Halt::Later(error, wait)) => {
+            tracing::warn!(error, ?wait, "looked at again later");
+            Some(driver.now.plus(wait))
+        }
+    };
+    if let Err(error) = parts.store.release(&lease, wake_at).await {
+        tracing::warn!(%error, "the lease could not be given back; it runs out by itself");
+    }
+}
+
+/// Prolongs the lease for as long as the work goes on; completes when it is lost.
+async fn lost(parts: &Parts, lease: &Lease) {
+    let mut missed = Duration::ZERO;
+    let beat = parts.settings.lease / 4;
+    while missed < parts.settings.lease {
+        tokio::time::sleep(beat).await;
+        match parts.store.heartbeat(lease, parts.settings.lease).await {
+            Ok(_) => missed = Duration::ZERO,
+            Err(crate::store::StoreError::LeaseLost) => return,
+            Err(error) => {
+                tracing::warn!(%error, "the lease could not be prolonged");
+                missed += beat;
+            }
+        }
+    }
+}
+
+impl Driver {
+    /// Works until nothing is left; gives the moment to be woken.
+    async fn run(&mut self) -> Result<Option<Timestamp>, Halt> {
+        loop {
+            self.absorb().await?;
+            let effects_due = self.perform_due().await?;
+            self.show().await;
+            if self.absorb().await? || self.break_silence().await? {
+                continue;
+            }
+            let after = match self.state.phase {
+                Phase::Queued => round::begin(self).await?,
+                Phase::Working => {
+                    round::run(self).await?;
+                    After::Again
+                }
+                Phase::Publishing { .. } => After::Rest(None),
+                Phase::Watching { .. } => look::watching(self).await?,
+                Phase::Resting { .. } => look::resting(self).await?,
+                Phase::Waiting { since, .. } => self.waiting(since).await?,
+                Phase::Done { .. } => After::Rest(None),
+            };
+            match after {
+                After::Again => {}
+                After::Rest(own) => return Ok([own, effects_due, self.silence()].into_iter().flatten().min()),
+            }
+        }
+    }
+
+    /// Steps every entry that came in, one commit each. Says whether there was any.
+    pub(super) async fn absorb(&mut self) -> Result<bool, Halt> {
+        let unread = self.parts.store.unread(&self.lease).await?;
+        if !unread.is_empty() {
+            self.tick().await?;
+        }
+        for entry in &unread {
+            self.hinted |= matches!(&entry.entry, Entry::Hint { head } if Some(head) == self.state.facts.head.as_ref());
+            let limits = self.parts.settings.limits.clone();
+            let (next, effects, ignored) = match step(&self.state, entry.entry.clone(), self.now, &limits) {
+                Ok(Step::To(next, effects)) => (*next, effects, None),
+                Ok(Step::Ignore(why)) => (self.state.clone(), Vec::new(), Some(why)),
+                Err(error) => {
+                    tracing::error!(%error, "an entry of our own came out of order");
+                    (self.state.clone(), Vec::new(), Some("illegal transition"))
+                }
+            };
+            let (from, to) = (self.state.phase_word(), next.phase_word());
+            tracing::debug!(entry = ?entry.entry, from, to, ignored, "step");
+            let (now, state, effects) = (self.now, &next, effects.as_slice());
+            let advance = Advance { entry, ignored, now, limits: &limits, state, effects };
+            self.parts.store.advance(&self.lease, &advance).await?;
+            self.state = next;
+        }
+        Ok(!unread.is_empty())
+    }
+
+    /// Stores an entry of our own and steps it (with whatever came in before it).
+    pub(super) async fn record(&mut self, entry: Entry) -> Result<(), Halt> {
+        self.parts.store.append(self.lease.session, &entry).await?;
+        self.absorb().await?;
+        Ok(())
+    }
+
+    /// Reads the database's clock and proves the lease on the way.
+    pub(super) async fn tick(&mut self) -> Result<Timestamp, Halt> {
+        self.now = self.parts.store.heartbeat(&self.lease, self.parts.settings.lease).await?;
+        Ok(self.now)
+    }
+
+    async fn waiting(&mut self, since: Timestamp) -> Result<After, Halt> {
+        let until = since.plus(self.parts.settings.limits.person);
+        if self.tick().await? < until {
+            let look = self.now.plus(REST_LOOK).min(until);
+            return Ok(After::Rest(Some(look)));
+        }
+        self.record(Entry::Expired { deadline: Deadline::Person }).await?;
+        Ok(After::Again)
+    }
+
+    /// After a long silence a status comment is due, though nothing has happened.
+    async fn break_silence(&mut self) -> Result<bool, Halt> {
+        let quiet = self.state.is_live() && !self.state.facts.told;
+        if !quiet || self.now.since(self.state.facts.since) < SILENCE {
+            return Ok(false);
+        }
+        self.record(Entry::Expired { deadline: Deadline::Silence }).await?;
+        Ok(true)
+    }
+
+    /// When the silence will have lasted long enough for that.
+    fn silence(&self) -> Option<Timestamp> {
+        let quiet = self.state.is_live() && !self.state.facts.told;
+        quiet.then(|| self.state.facts.since.plus(SILENCE)).filter(|due| *due > self.now)
+    }
+}
+
+/// What a phase's work came to.
+pub(super) enum After {
+    /// Something changed: go round again.
+    Again,
+    /// Nothing to do until then (or until something comes in).
+    Rest(Option<Timestamp>),
+}
+
+impl After {
+    /// A place was not free.
+    pub(super) fn queue(now: Timestamp) -> Self {
+        Self::Rest(Some(now.plus(QUEUE_LOOK)))
+    }
+
+    /// At rest.
+    pub(super) fn rest(now: Timestamp) -> Self {
+        Self::Rest(Some(now.plus(REST_LOOK)))
+    }
+}

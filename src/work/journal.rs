@@ -1,0 +1,160 @@
+//! The host's end of an engine's journal: checkpoint and entry are committed before anything follows from them, budgets
+//! are charged, notes handed over.
+
+use super::Parts;
+use crate::{
+    agent::{Journal, Note, Record, Stop},
+    domain::{Sha, session::Spent},
+    git::Mirror,
+    sandbox::{Command, Sandbox},
+    store::{JournalLine, Lease, StoreError},
+    toolbox::wire,
+};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// A snapshot of a large workspace takes a second; one that takes longer than this hangs.
+const SNAPSHOT: Duration = Duration::from_secs(120);
+
+/// What came in while the agent works, and how much of it the agent was told.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    waiting: VecDeque<String>,
+    offered: (usize, usize),
+    told: (usize, usize),
+}
+
+impl Notes {
+    /// Offers what the state holds beyond what was offered before: kept requests, then notes.
+    pub(super) fn offer(&mut self, requests: &[String], notes: &[String]) {
+        let (from_requests, from_notes) = self.offered;
+        self.waiting.extend(requests.iter().skip(from_requests).cloned());
+        self.waiting.extend(notes.iter().skip(from_notes).cloned());
+        self.offered = (requests.len(), notes.len());
+    }
+
+    /// Counts `notes` as told already: they stood in the task.
+    pub(super) fn skip(&mut self, notes: usize) {
+        self.offered.1 = notes;
+        self.told.1 = notes;
+    }
+
+    fn take(&mut self) -> Vec<Note> {
+        self.told = self.offered;
+        self.waiting.drain(..).map(|text| Note { text }).collect()
+    }
+
+    /// (requests, notes) that the agent was told of.
+    pub(super) fn told(&self) -> (usize, usize) {
+        self.told
+    }
+}
+
+/// The host's end of one round's journal.
+pub(super) struct Host {
+    pub(super) parts: Parts,
+    pub(super) lease: Lease,
+    pub(super) sandbox: Arc<dyn Sandbox>,
+    pub(super) mirror: Mirror,
+    /// The tree the workspace was seeded with: what snapshots are relative to.
+    pub(super) seeded: Sha,
+    pub(super) request_no: u32,
+    pub(super) round: u32,
+    pub(super) notes: Arc<Mutex<Notes>>,
+    /// Spent by the request before this run.
+    pub(super) before: Spent,
+    pub(super) used: Mutex<Used>,
+    pub(super) began: Instant,
+}
+
+/// What this round has used so far, earlier runs of it included.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Used {
+    pub(super) spent: Spent,
+    pub(super) steps: u32,
+}
+
+#[async_trait::async_trait]
+impl Journal for Host {
+    async fn save(&self, record: Record) -> Result<Vec<Note>, Stop> {
+        let touched = matches!(record, Record::Done { touched: true, .. });
+        let tree = if touched { Some(self.checkpoint().await?) } else { None };
+        let entry = serde_json::to_value(&record).map_err(|e| Stop::Broken(e.to_string()))?;
+        let line = JournalLine {
+            request: self.request_no,
+            round: self.round,
+            entry,
+            tree: tree.map(|t| t.as_str().to_owned()),
+        };
+        self.parts.store.journal_append(&self.lease, &line).await.map_err(stop)?;
+        self.charge(&record).await?;
+        self.within_limits()?;
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(notes.take())
+    }
+}
+
+fn stop(error: StoreError) -> Stop {
+    match error {
+        StoreError::LeaseLost => Stop::LeaseLost,
+        other => Stop::Broken(other.to_string()),
+    }
+}
+
+impl Host {
+    /// The workspace's tree as it is now, built on the host from the changed files.
+    pub(super) async fn checkpoint(&self) -> Result<Sha, Stop> {
+        let tree = match tokio::time::timeout(SNAPSHOT, self.snapshot()).await {
+            Ok(result) => result.map_err(|e| Stop::Broken(format!("the workspace could not be read: {e}")))?,
+            Err(_) => return Err(Stop::Broken("the workspace could not be read in time".to_owned())),
+        };
+        let name = format!("session/{}", self.lease.session);
+        self.mirror.hold(&name, &tree).await.map_err(|e| Stop::Broken(e.to_string()))?;
+        Ok(tree)
+    }
+
+    async fn snapshot(&self) -> anyhow::Result<Sha> {
+        let mut process = self.sandbox.exec(Command::toolbox(["snapshot"])).await?;
+        let limits = &self.parts.settings.limits;
+        let caps = wire::Caps::from(limits);
+        let changes = wire::read_changes(&mut process.stdout, &caps).await?;
+        Ok(self.mirror.apply(&self.seeded, &changes, limits).await?)
+    }
+
+    async fn charge(&self, record: &Record) -> Result<(), Stop> {
+        let Record::Replied { usage, micros, .. } = record else { return Ok(()) };
+        let tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
+        {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            used.steps += 1;
+            used.spent.tokens += tokens;
+            used.spent.micros += micros;
+        }
+        self.parts.store.charge(&self.lease, *micros, tokens).await.map_err(stop)
+    }
+
+    /// The request's money and tokens, the round's steps and wall clock.
+    fn within_limits(&self) -> Result<(), Stop> {
+        let limits = &self.parts.settings.limits;
+        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let micros = self.before.micros + used.spent.micros;
+        let tokens = self.before.tokens + used.spent.tokens;
+        if micros >= limits.request_micros {
+            let dollars = limits.request_micros / 1_000_000;
+            return Err(Stop::Budget(format!("the request's budget of ${dollars}")));
+        }
+        if tokens >= limits.request_tokens {
+            return Err(Stop::Budget(format!("the request's budget of {} tokens", limits.request_tokens)));
+        }
+        if used.steps >= limits.steps {
+            return Err(Stop::Limit(format!("{} steps in a round", limits.steps)));
+        }
+        if self.began.elapsed() >= limits.round {
+            return Err(Stop::Limit(format!("{} minutes for a round", limits.round.as_secs() / 60)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! What GitHub should show of a session, rendered from its state and written only where it differs from what was last
+//! written. Coalescing, the last edit and the stale writer are no cases of their own.
+
+use super::{Halt, Parts, drive::Driver};
+use crate::{
+    domain::{
+        Phase, Sha, Timestamp, say,
+        session::{Outcome, Pull},
+        text::{BODY_LIMIT, cut},
+    },
+    github::{App, CheckShow, Repository},
+    store::{Lease, Shown},
+};
+use sha2::{Digest, Sha256};
+
+/// A kept patch up to this stands folded in the message itself.
+const PATCH_IN_MESSAGE: usize = 40_000;
+
+/// Our check run's name.
+const CHECK: &str = "fixpoint";
+
+/// The hidden marker by which a comment of ours is known again.
+pub(super) fn marker(lease: &Lease, thing: &str) -> String {
+    format!("<!-- fixpoint:{}:{thing} -->", lease.session)
+}
+
+/// What sentences need besides the state.
+pub(super) fn context<'a>(
+    parts: &'a Parts,
+    app: &'a App,
+    now: Timestamp,
+    patch: Option<&'a str>,
+) -> say::Context<'a> {
+    say::Context {
+        now,
+        limits: &parts.settings.limits,
+        web_url: parts.github.web_url().as_str().trim_end_matches('/'),
+        public_url: parts.settings.public_url.as_deref(),
+        word: &parts.settings.word,
+        app: &app.slug,
+        engine: parts.settings.engine.as_str(),
+        sandbox: parts.settings.sandbox_words.as_str(),
+        patch: patch.filter(|p| p.len() <= PATCH_IN_MESSAGE),
+    }
+}
+
+impl Driver {
+    /// Brings everything up to date. A failure is no reason to stop the work: it is shown at the next look.
+    pub(super) async fn show(&mut self) {
+        if let Err(error) = self.try_show().await {
+            tracing::warn!(%error, "GitHub does not show the latest state yet");
+        }
+    }
+
+    async fn try_show(&mut self) -> Result<(), Halt> {
+        let repository = self.parts.repository(&self.state);
+        self.show_status(&repository).await?;
+        self.show_pull(&repository).await?;
+        self.show_draft(&repository).await?;
+        self.show_check(&repository).await
+    }
+
+    pub(super) async fn status_body(&self) -> Result<String, Halt> {
+        let app = self.parts.app().await?;
+        let patch = self.parts.store.patch(self.lease.session).await?;
+        // The moment named in the text is the state's, not the rendering's: else every look would be an edit.
+        let text = say::status(&self.state, &context(&self.parts, app, self.state.facts.as_of, patch.as_deref()));
+        let marker = marker(&self.lease, "status");
+        Ok(format!("{}\n\n{marker}", cut(&text, BODY_LIMIT - marker.len() - 2)))
+    }
+
+    async fn show_status(&mut self, repository: &Repository) -> Result<(), Halt> {
+        let Some(shown) = self.shown("status").await? else { return Ok(()) };
+        let body = self.status_body().await?;
+        let id = shown.remote.parse().map(crate::domain::CommentId);
+        let Ok(id) = id else { return Ok(()) };
+        if shown.hash == hash(&body) {
+            return Ok(());
+        }
+        self.tick().await?;
+        repository.edit_comment(id, &body).await?;
+        self.remember("status", &shown.remote, &body).await
+    }
+
+    async fn show_pull(&mut self, repository: &Repository) -> Result<(), Halt> {
+        let Some(pull) = self.pull() else { return Ok(()) };
+        let app = self.parts.app().await?;
+        let (title, body) = say::pull(&self.state, &context(&self.parts, app, self.state.facts.as_of, None));
+        let content = format!("{title}\n{body}");
+        if self.shown("pull").await?.is_some_and(|s| s.hash == hash(&content)) {
+            return Ok(());
+        }
+        self.tick().await?;
+        repository.edit_pull(pull.number, &title, &body).await?;
+        self.remember("pull", &pull.number.to_string(), &content).await
+    }
+
+    /// Ready when the request ended well; a draft while it is worked on or needs a person.
+    pub(super) async fn show_draft(&mut self, repository: &Repository) -> Result<(), Halt> {
+        let Some(pull) = self.pull().filter(|p| p.draftable) else { return Ok(()) };
+        let wanted = match &self.state.phase {
+            Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => "ready",
+            Phase::Resting { outcome: Outcome::Reopened | Outcome::StoodDown { .. } } | Phase::Done { .. } => return Ok(()),
+            _ => "draft",
+        };
+        // A pull request begins as a draft.
+        let known = self.shown("draft").await?.map_or_else(|| hash("draft"), |s| s.hash);
+        if known == hash(wanted) {
+            return Ok(());
+        }
+        self.tick().await?;
+        let live = repository.pull(pull.number).await?;
+        if live.draft != (wanted == "draft") && live.open {
+            repository.set_draft(&live, wanted == "draft").await?;
+        }
+        self.remember("draft", &pull.number.to_string(), wanted).await
+    }
+
+    /// One check run a head, completed as soon as there is something to say; never one that blocks.
+    async fn show_check(&mut self, repository: &Repository) -> Result<(), Halt> {
+        let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(()) };
+        let app = self.parts.app().await?;
+        let (title, summary) = say::check(&self.state, &context(&self.parts, app, self.state.facts.as_of, None));
+        let conclusion = match &self.state.phase {
+            Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => Some("success"),
+            Phase::Resting { .. } | Phase::Done { .. } | Phase::Waiting { .. } => Some("neutral"),
+            _ => None,
+        };
+        let external_id = format!("{}:{}", self.lease.session, head.short());
+        let content = format!("{title}\n{summary}\n{conclusion:?}");
+        let show = CheckShow { head: head.clone(), name: CHECK.to_owned(), external_id, conclusion, title, summary };
+        let thing = check_thing(&head);
+        let shown = self.shown(&thing).await?;
+        if shown.as_ref().is_some_and(|s| s.hash == hash(&content)) {
+            return Ok(());
+        }
+        self.tick().await?;
+        let id = match shown.and_then(|s| s.remote.parse::<u64>().ok()) {
+            Some(id) => id,
+            None => repository.check_once(&show).await?,
+        };
+        repository.update_check(id, &show).await?;
+        self.remember(&thing, &id.to_string(), &content).await
+    }
+
+    fn pull(&self) -> Option<Pull> {
+        self.state.facts.pull.clone()
+    }
+
+    async fn shown(&self, thing: &str) -> Result<Option<Shown>, Halt> {
+        Ok(self.parts.store.shown(self.lease.session).await?.into_iter().find(|s| s.thing == thing))
+    }
+
+    pub(super) async fn remember(&self, thing: &str, remote: &str, content: &str) -> Result<(), Halt> {
+        let shown = Shown { thing: thing.to_owned(), remote: remote.to_owned(), hash: hash(content) };
+        Ok(self.parts.store.show(&self.lease, &shown).await?)
+    }
+}
+
+fn check_thing(head: &Sha) -> String {
+    format!("check:{head}")
+}
+
+fn hash(content: &str) -> String {
+    hex::encode(Sha256::digest(content.as_bytes()))
+}
+
