@@ -1,0 +1,199 @@
+//! Webhooks: kept before they are answered, settled together with what they imply.
+//!
+//! Many arrive at once and each must be on disk before its answer, so those that wait share one transaction (and with it
+//! one `fsync`): whatever came in while the last batch was written is the next.
+
+use super::{
+    Acceptance, Core, Delivery, Fate, Kept, NewSession, Settled, Store, StoreError, Wakes,
+    db::{Tx, db, run},
+    effects, inbox, leases,
+};
+use crate::domain::Timestamp;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// Deliveries in one transaction: enough to share an `fsync` well, few enough to be written in a blink.
+const BATCH: usize = 256;
+/// Deliveries waiting for one: more than that and the webhook's answer would be late in any case.
+const WAITING: usize = 1024;
+
+const KEEP: &str = "INSERT INTO deliveries (guid, event, body, body_hash, at) VALUES ($1, $2, $3, $4, $5) \
+    ON CONFLICT DO NOTHING";
+const OPEN: &str = "SELECT guid, event, body, at FROM deliveries WHERE fate IS NULL ORDER BY seq LIMIT $1";
+const ONE: &str = "SELECT guid, event, body, at, fate, reason FROM deliveries WHERE guid = $1";
+const SETTLE: &str = "UPDATE deliveries SET fate = $2, reason = $3 WHERE guid = $1 AND fate IS NULL";
+const KNOWN: &str = "SELECT count(*) FROM deliveries WHERE guid = $1";
+const SUBJECT: &str = "INSERT INTO subjects (key, at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+
+/// The words of [`Fate::Ignored`] for a subject that came before.
+const SEEN_BEFORE: &str = "the same was here under another delivery";
+
+type Row = (String, String, Vec<u8>, i64);
+
+impl Store {
+    /// Stores a delivery; on return it is durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] when it is not stored: answer 503.
+    pub async fn keep_delivery(&self, guid: &str, event: &str, body: &[u8]) -> Result<Kept, StoreError> {
+        let hash = hex::encode(Sha256::digest(body));
+        let (answer, kept) = oneshot::channel();
+        let (guid, event, body) = (guid.to_owned(), event.to_owned(), body.to_vec());
+        let closed = || StoreError::Database("the store is closed".to_owned());
+        let waiting = Waiting { guid, event, body, hash, answer };
+        self.deliveries.0.send(waiting).await.map_err(|_| closed())?;
+        kept.await.map_err(|_| closed())?
+    }
+
+    /// Deliveries whose fate is open, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] when they cannot be read.
+    pub async fn open_deliveries(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+        let limit = i64::from(limit);
+        let rows: Vec<Row> =
+            db!(self.reader().await, c => sqlx::query_as(OPEN).bind(limit).fetch_all(c).await)?;
+        Ok(rows.into_iter().map(delivery).collect())
+    }
+
+    /// One delivery, with what became of it once that is settled.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] when it cannot be read.
+    pub async fn delivery(&self, guid: &str) -> Result<Option<(Delivery, Option<Settled>)>, StoreError> {
+        type Settling = (String, String, Vec<u8>, i64, Option<String>, Option<String>);
+        let row: Option<Settling> =
+            db!(self.reader().await, c => sqlx::query_as(ONE).bind(guid).fetch_optional(c).await)?;
+        Ok(row.map(|(guid, event, body, at, fate, reason)| {
+            let settled = fate.map(|fate| Settled { fate, reason: reason.unwrap_or_default() });
+            (delivery((guid, event, body, at)), settled)
+        }))
+    }
+
+    /// Settles a delivery and writes what it implies, in one transaction. A delivery that is settled already stays as
+    /// it is, and nothing is written: two nodes may take up the same one.
+    ///
+    /// # Errors
+    /// [`StoreError::Owned`] when the new session's issue has a live one: nothing is written, the delivery stays open.
+    pub async fn accept(&self, guid: &str, fate: &Fate, acceptance: &Acceptance) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        if !settle(&mut tx, guid, fate).await? {
+            return tx.rollback().await;
+        }
+        let now = tx.now().await?;
+        if !subjects_are_new(&mut tx, &acceptance.subjects, now).await? {
+            tx.rollback().await?;
+            return Box::pin(self.accept(guid, &Fate::Ignored(SEEN_BEFORE), &Acceptance::default())).await;
+        }
+        if let Some(new) = &acceptance.session {
+            create(&mut tx, new, now).await?;
+        }
+        for (session, entry) in &acceptance.entries {
+            inbox::insert(&mut tx, *session, entry, now).await?;
+        }
+        let wakes = if acceptance.session.is_some() || !acceptance.entries.is_empty() {
+            Wakes::Yes
+        } else {
+            Wakes::No
+        };
+        self.commit(tx, wakes).await
+    }
+}
+
+fn delivery((guid, event, body, at): Row) -> Delivery {
+    Delivery { guid, event, body, at: Timestamp(at) }
+}
+
+/// False: it was settled before.
+async fn settle(tx: &mut Tx, guid: &str, fate: &Fate) -> Result<bool, StoreError> {
+    let (word, reason) = match fate {
+        Fate::Taken(reason) => ("taken", (*reason).to_owned()),
+        Fate::Ignored(reason) => ("ignored", (*reason).to_owned()),
+        Fate::Quarantined(reason) => ("quarantined", reason.replace('\0', "\u{fffd}")),
+    };
+    let settled = run!(tx, sqlx::query(SETTLE).bind(guid).bind(word).bind(reason))?;
+    if settled == 1 {
+        return Ok(true);
+    }
+    let known: i64 = db!(tx, c => sqlx::query_scalar(KNOWN).bind(guid).fetch_one(&mut **c).await)?;
+    if known == 1 { Ok(false) } else { Err(StoreError::Database(format!("no delivery {guid} is stored"))) }
+}
+
+/// In one order for everybody, so that two nodes with the same subjects cannot wait for each other.
+async fn subjects_are_new(tx: &mut Tx, subjects: &[String], now: Timestamp) -> Result<bool, StoreError> {
+    let mut keys: Vec<&str> = subjects.iter().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        let rows = run!(tx, sqlx::query(SUBJECT).bind(key).bind(now.0))?;
+        if rows == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+async fn create(tx: &mut Tx, new: &NewSession, now: Timestamp) -> Result<(), StoreError> {
+    leases::insert(tx, new.id, &new.state, now).await?;
+    effects::insert(tx, new.id, &new.effects, now).await
+}
+
+/// The task that writes deliveries in batches; ends when the last store is dropped.
+#[derive(Clone, Debug)]
+pub(super) struct Batcher(mpsc::Sender<Waiting>);
+
+/// A delivery on its way to disk.
+#[derive(Debug)]
+struct Waiting {
+    guid: String,
+    event: String,
+    body: Vec<u8>,
+    hash: String,
+    answer: oneshot::Sender<Result<Kept, StoreError>>,
+}
+
+impl Batcher {
+    pub(super) fn start(core: Arc<Core>) -> Self {
+        let (sender, mut waiting) = mpsc::channel(WAITING);
+        tokio::spawn(async move {
+            let mut batch = Vec::new();
+            while waiting.recv_many(&mut batch, BATCH).await > 0 {
+                write(&core, std::mem::take(&mut batch)).await;
+            }
+        });
+        Self(sender)
+    }
+}
+
+/// Writes a batch; if that fails each alone, so that none fails for another's sake.
+async fn write(core: &Core, batch: Vec<Waiting>) {
+    if let Ok(kept) = keep(core, &batch).await {
+        for (waiting, kept) in batch.into_iter().zip(kept) {
+            // Who asked may be gone; the delivery is kept all the same.
+            let _ = waiting.answer.send(Ok(kept));
+        }
+        return;
+    }
+    for waiting in batch {
+        let kept = keep(core, std::slice::from_ref(&waiting)).await;
+        let _ = waiting.answer.send(kept.map(|kept| kept.first().copied().unwrap_or(Kept::Duplicate)));
+    }
+}
+
+async fn keep(core: &Core, batch: &[Waiting]) -> Result<Vec<Kept>, StoreError> {
+    core.commits.gate().await;
+    let mut tx = core.write.begin().await?;
+    let now = tx.now().await?;
+    let mut kept = Vec::with_capacity(batch.len());
+    for w in batch {
+        let rows = run!(
+            &mut tx,
+            sqlx::query(KEEP).bind(&w.guid).bind(&w.event).bind(&w.body).bind(&w.hash).bind(now.0)
+        )?;
+        kept.push(if rows == 1 { Kept::New } else { Kept::Duplicate });
+    }
+    let wakes = if kept.contains(&Kept::New) { Wakes::Yes } else { Wakes::No };
+    core.commits.commit(tx, wakes).await?;
+    Ok(kept)
+}
