@@ -1,5 +1,13 @@
 //! Engines: what does the thinking. Never sees GitHub, the store or a token; its one seam to the host is the [`Journal`].
 
+mod caps;
+mod compaction;
+mod fence;
+mod history;
+mod native;
+mod prompt;
+mod tools;
+
 use crate::domain::{Limits, session::Spent, text::Clean};
 use crate::llm::{Message, Model, Usage};
 use crate::sandbox::Sandbox;
@@ -154,6 +162,8 @@ pub enum End {
     Finished {
         /// What it did, in its words.
         summary: String,
+        /// Why a check that is still red has nothing to do with the request, where it says so.
+        outside_request: Option<String>,
     },
     /// It asks a person.
     Question {
@@ -167,7 +177,6 @@ pub enum End {
 }
 
 /// Our own loop over a model.
-#[allow(unused_variables)]
 pub fn native(model: Box<dyn Model>) -> Box<dyn Engine> {
-    todo!()
+    Box::new(native::Native::new(model))
 }

@@ -1,5 +1,12 @@
 //! Models over HTTP: one trait, the providers behind it.
 
+mod genai;
+mod prices;
+mod retry;
+mod sort;
+
+pub use prices::Prices;
+
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -14,6 +21,8 @@ pub trait Model: Send + Sync {
     fn host(&self) -> &str;
     /// What a usage costs, in millionths of a dollar; `None`: no price is known.
     fn price(&self, usage: &Usage) -> Option<u64>;
+    /// Tokens of question and answer together that it can hold.
+    fn context(&self) -> u64;
 }
 
 /// A conversation to be continued.
@@ -70,15 +79,27 @@ pub enum Part {
         /// The provider's signature.
         signature: Option<String>,
     },
+    /// A block of the provider's that only it can read (reasoning it has encrypted), given back unchanged.
+    Sealed {
+        /// The block as it came.
+        block: serde_json::Value,
+    },
     /// A tool it calls.
     Call {
         /// Its id.
         id: String,
         /// The tool's name.
         tool: String,
-        /// Its arguments.
+        /// Its arguments: an object, or the text as it came where that was no JSON.
         arguments: serde_json::Value,
     },
+}
+
+impl Message {
+    /// A message from us.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { text: text.into() }
+    }
 }
 
 /// A tool a model may call.
@@ -149,6 +170,15 @@ pub enum Wire {
     OpenAi,
 }
 
+impl std::fmt::Display for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Anthropic => "Anthropic",
+            Self::OpenAi => "OpenAI",
+        })
+    }
+}
+
 /// A model to be used.
 #[derive(Clone, Debug)]
 pub struct ModelSettings {
@@ -158,14 +188,36 @@ pub struct ModelSettings {
     pub url: url::Url,
     /// Its name.
     pub name: String,
-    /// The key.
+    /// The key; empty where a local server wants none.
     pub key: secrecy::SecretString,
-    /// The longest wait for a reply to begin.
+    /// The longest wait for a reply to begin, waiting for an overloaded provider included, and the longest silence in it.
     pub patience: Duration,
+    /// What it costs; `None`: as the table of well-known models has it.
+    pub price: Option<Prices>,
+    /// Tokens it can hold; `None`: as the table of well-known models has it.
+    pub context: Option<u64>,
 }
 
-/// A model over HTTP.
-#[allow(unused_variables)]
+impl ModelSettings {
+    /// With a patience of five minutes (long enough for a minute-wise rate limit, short against a round), price and
+    /// context as they are known.
+    pub fn new(wire: Wire, url: url::Url, name: impl Into<String>, key: secrecy::SecretString) -> Self {
+        Self {
+            wire,
+            url,
+            name: name.into(),
+            key,
+            patience: Duration::from_secs(300),
+            price: None,
+            context: None,
+        }
+    }
+}
+
+/// A model over HTTP. The client must not follow redirects to another host: `x-api-key` would go along.
+///
+/// # Errors
+/// [`ModelError::Key`] when the key cannot be a header, [`ModelError::Invalid`] when the address cannot be one.
 pub fn model(settings: ModelSettings, http: reqwest::Client) -> Result<Box<dyn Model>, ModelError> {
-    todo!()
+    Ok(Box::new(genai::Remote::new(settings, http)?))
 }

@@ -1,0 +1,113 @@
+//! What well-known models cost and hold. Makers change both without notice: the operator's own figures win, and a name
+//! that is not here has no price (its budget is then counted in tokens).
+
+use super::Usage;
+use serde::{Deserialize, Serialize};
+
+/// Millionths of a dollar for a million tokens, so `3_000_000` is $3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// Read, not from a cache.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from the provider's cache.
+    pub cache_read: u64,
+    /// Written into the provider's cache.
+    pub cache_write: u64,
+}
+
+impl Prices {
+    /// What a usage costs, in millionths of a dollar, rounded up: a budget must never be undercounted.
+    pub fn of(&self, usage: &Usage) -> u64 {
+        let part = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
+        let sum = part(usage.input, self.input)
+            + part(usage.output, self.output)
+            + part(usage.cache_read, self.cache_read)
+            + part(usage.cache_write, self.cache_write);
+        u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)
+    }
+}
+
+/// What is known of one model.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    /// Its price.
+    pub(super) prices: Prices,
+    /// Tokens it holds.
+    pub(super) context: u64,
+}
+
+/// What is assumed of an unknown model: what most models people run themselves are served with at least.
+pub(super) const UNKNOWN_CONTEXT: u64 = 128_000;
+
+/// The model of that name, also with a vendor before it (`anthropic/…`) or a date behind it (`…-20250929`, `…-latest`).
+/// A longer name is another model, with another price.
+pub(super) fn known(name: &str) -> Option<Known> {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let dated = |rest: &str| {
+        rest.is_empty()
+            || rest == "-latest"
+            || (rest.len() > 8 && rest[1..].bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+    };
+    let row = TABLE
+        .iter()
+        .find(|row| name.strip_prefix(row.0).is_some_and(|rest| rest.is_ascii() && dated(rest)))?;
+    let (_, context, input, output, cache_read, cache_write) = *row;
+    // The table is in thousandths of a dollar for a million tokens, to be read at a glance.
+    let [input, output, cache_read, cache_write] =
+        [input, output, cache_read, cache_write].map(|price| price * 1000);
+    Some(Known { prices: Prices { input, output, cache_read, cache_write }, context })
+}
+
+/// Name, tokens held, then thousandths of a dollar for a million tokens: input, output, cache read, cache write.
+/// Source: the makers' public price lists; where a maker does not charge for writing the cache it is the input's price.
+type Row = (&'static str, u64, u64, u64, u64, u64);
+const TABLE: &[Row] = &[
+    ("claude-opus-4-5", 200_000, 5_000, 25_000, 500, 6_250),
+    ("claude-opus-4-1", 200_000, 15_000, 75_000, 1_500, 18_750),
+    ("claude-opus-4", 200_000, 15_000, 75_000, 1_500, 18_750),
+    ("claude-sonnet-4-5", 200_000, 3_000, 15_000, 300, 3_750),
+    ("claude-sonnet-4", 200_000, 3_000, 15_000, 300, 3_750),
+    ("claude-haiku-4-5", 200_000, 1_000, 5_000, 100, 1_250),
+    ("claude-3-7-sonnet", 200_000, 3_000, 15_000, 300, 3_750),
+    ("claude-3-5-haiku", 200_000, 800, 4_000, 80, 1_000),
+    ("gpt-5.1", 400_000, 1_250, 10_000, 125, 1_250),
+    ("gpt-5", 400_000, 1_250, 10_000, 125, 1_250),
+    ("gpt-5-codex", 400_000, 1_250, 10_000, 125, 1_250),
+    ("gpt-5-mini", 400_000, 250, 2_000, 25, 250),
+    ("gpt-5-nano", 400_000, 50, 400, 5, 50),
+    ("gpt-4.1", 1_000_000, 2_000, 8_000, 500, 2_000),
+    ("gpt-4.1-mini", 1_000_000, 400, 1_600, 100, 400),
+    ("gpt-4o", 128_000, 2_500, 10_000, 1_250, 2_500),
+    ("gpt-4o-mini", 128_000, 150, 600, 75, 150),
+    ("o3", 200_000, 2_000, 8_000, 500, 2_000),
+    ("o4-mini", 200_000, 1_100, 4_400, 275, 1_100),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dated_name_is_the_model_and_a_longer_name_is_another() {
+        let input = |name: &str| known(name).map(|k| k.prices.input);
+        assert_eq!(input("claude-sonnet-4-5-20250929"), Some(3_000_000));
+        assert_eq!(input("anthropic/claude-opus-4-1"), Some(15_000_000));
+        assert_eq!(input("claude-opus-4-20250514"), Some(15_000_000));
+        assert_eq!(input("gpt-4o-2024-08-06"), Some(2_500_000));
+        assert_eq!(input("gpt-5-mini"), Some(250_000));
+        assert_eq!(input("gpt-5-pro"), None);
+        assert_eq!(input("claude-opus-4-9"), None);
+        assert_eq!(input("llama-é"), None);
+    }
+
+    #[test]
+    fn a_cost_is_never_rounded_down() {
+        let prices = known("claude-sonnet-4-5").expect("in the table").prices;
+        let usage = Usage { input: 1, output: 1_000_000, cache_read: 1_000_000, cache_write: 0 };
+        assert_eq!(prices.of(&usage), 3 + 15_000_000 + 300_000);
+        assert_eq!(prices.of(&Usage { cache_read: 1, ..Usage::default() }), 1);
+    }
+}
