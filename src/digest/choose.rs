@@ -4,14 +4,16 @@ use super::worth::Line;
 use std::collections::HashMap;
 
 /// Room for one "left out" mark between two runs of lines, in bytes.
-const GAP: usize = 24;
-/// Shortest and longest form of one shown line; in between it is a part of the budget, so that one line never takes it all.
+const GAP: usize = 20;
+/// Shortest and longest form of a line that says why; in between it is a part of the budget, so that one line never takes it all.
 const LINE: (usize, usize) = (160, 2000);
-/// Bytes of the end of a long line that are kept: the end often holds the difference.
+/// Bytes kept of the end of such a line: the end often holds the difference.
 const LINE_END: usize = 80;
+/// Form of a line that is only context, as a part of [`LINE`], and its shortest.
+const CONTEXT: (usize, usize) = (3, 96);
 
 /// What is shown.
-pub(super) struct Choice {
+pub(crate) struct Choice {
     pub text: String,
     pub ranges: Vec<(u64, u64)>,
 }
@@ -26,7 +28,7 @@ enum Place {
 }
 
 /// Chooses from `lines` (in order); `show` gives the text of a line, secrets taken out.
-pub(super) fn choose(lines: &[Line], budget: usize, show: &impl Fn(&[u8]) -> String) -> Choice {
+pub(crate) fn choose(lines: &[Line], budget: usize, show: &impl Fn(&[u8]) -> String) -> Choice {
     let longest = (budget / 25).clamp(LINE.0, LINE.1);
     let mut order: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].worth > 0.0).collect();
     order.sort_by(|a, b| lines[*b].worth.total_cmp(&lines[*a].worth).then(a.cmp(b)));
@@ -40,7 +42,7 @@ pub(super) fn choose(lines: &[Line], budget: usize, show: &impl Fn(&[u8]) -> Str
             places[index] = Place::As(*first);
             continue;
         }
-        let text = cut(&show(&line.text), longest);
+        let text = shorten(&show(&line.text), line.anchor > 0.0, longest);
         let joins = usize::from(adjacent(lines, &places, index, -1))
             + usize::from(adjacent(lines, &places, index, 1));
         let cost = text.len() + 1 + GAP - (joins * GAP).min(2 * GAP);
@@ -91,14 +93,37 @@ fn write(lines: &[Line], places: &[Place], texts: &HashMap<usize, String>, budge
     Choice { text, ranges }
 }
 
-/// A long line without its middle.
-fn cut(text: &str, longest: usize) -> String {
-    if text.len() <= longest {
-        return text.to_owned();
+/// A line in the form in which it is shown: blanks squeezed, long ones without their middle, stack frames without their beginning.
+fn shorten(text: &str, anchor: bool, longest: usize) -> String {
+    let text = squeeze(text);
+    let context = (longest / CONTEXT.0).max(CONTEXT.1);
+    if text.len() <= context || (anchor && text.len() <= longest) {
+        return text;
     }
-    let tail = ceiling(text, text.len() - LINE_END);
-    let head = floor(text, longest - LINE_END - 24);
-    format!("{} [… {} bytes …] {}", &text[..head], tail - head, &text[tail..])
+    let trimmed = text.trim_start();
+    if trimmed.starts_with("at ") || trimmed.starts_with("from ") {
+        return format!(" …{}", &text[ceiling(&text, text.len() + 8 - context)..]);
+    }
+    if anchor {
+        let (head, tail) = (floor(&text, longest - LINE_END - 8), ceiling(&text, text.len() - LINE_END));
+        return format!("{}[…]{}", &text[..head], &text[tail..]);
+    }
+    format!("{}…", &text[..floor(&text, context - 4)])
+}
+
+/// Runs of blanks cut to what still shows the structure: eight in front, two inside.
+fn squeeze(text: &str) -> String {
+    let body = text.trim_start();
+    let front = (text.len() - body.len()).min(8);
+    let mut out = " ".repeat(front);
+    let mut blanks = 0;
+    for letter in body.chars() {
+        blanks = if letter == ' ' || letter == '\t' { blanks + 1 } else { 0 };
+        if blanks <= 2 {
+            out.push(letter);
+        }
+    }
+    out
 }
 
 /// The nearest character boundary at or below `at`, and at or above it.

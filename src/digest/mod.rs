@@ -4,13 +4,13 @@
 //! pass, bounded memory, no input or output.
 
 mod candidate;
-mod choose;
+pub(crate) mod choose;
 mod clean;
 mod green;
-mod sieve;
-mod signs;
-mod steps;
-mod worth;
+pub(crate) mod sieve;
+pub(crate) mod signs;
+pub(crate) mod steps;
+pub(crate) mod worth;
 
 pub use green::GreenIndex;
 
@@ -57,9 +57,6 @@ pub struct Digest {
     pub text: String,
 }
 
-/// Anchors given at most.
-const ANCHORS: usize = 50;
-
 /// The fold.
 pub struct Digester<'a> {
     options: Options<'a>,
@@ -77,7 +74,7 @@ impl Reader {
         let line = clean::visible(raw, &mut self.room);
         match self.steps.read(number, raw, line) {
             Marker::Failed => Verdict { weight: 6.0, whole_history: true },
-            _ => Verdict { weight: signs::judge(line).weight, whole_history: false },
+            _ => Verdict { weight: signs::judge(signs::hits(line), signs::weight).weight, whole_history: false },
         }
     }
 }
@@ -98,14 +95,12 @@ impl<'a> Digester<'a> {
     pub fn finish(self) -> Digest {
         let Self { options, sieve, mut reader } = self;
         let (windows, end) = sieve.finish(&mut |number, raw| reader.read(number, raw));
-        let lines =
-            worth::rank(&windows, &reader.steps.failed, end, options.green, &worth::Weights::default());
+        let mut lines = worth::read(&windows);
         drop(windows);
+        worth::rank(&mut lines, &reader.steps.failed, end, options.green, &worth::Weights::default());
         let show = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
         let choice = choose::choose(&lines, options.budget, &show);
-        let mut best: Vec<&worth::Line> = lines.iter().filter(|l| l.anchor > 0.0).collect();
-        best.sort_by(|a, b| b.anchor.total_cmp(&a.anchor).then(a.number.cmp(&b.number)));
-        best.truncate(ANCHORS);
+        let best = worth::best(&lines);
         Digest {
             ranges: choice.ranges,
             anchors: best.iter().map(|l| l.number).collect(),
@@ -113,5 +108,10 @@ impl<'a> Digester<'a> {
             line_text: best.first().map(|l| show(&l.text)).unwrap_or_default(),
             text: choice.text,
         }
+    }
+    pub(crate) fn parts(self) -> (Vec<worth::Line>, Vec<steps::Region>, u64) {
+        let Self { options: _, sieve, mut reader } = self;
+        let (windows, end) = sieve.finish(&mut |number, raw| reader.read(number, raw));
+        (worth::read(&windows), reader.steps.failed, end)
     }
 }

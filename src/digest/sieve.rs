@@ -19,7 +19,7 @@ const WINDOW: usize = 128 * 1024;
 const KEPT: usize = 6 * 1024 * 1024;
 
 /// Consecutive lines of the log, kept for ranking.
-pub(super) struct Window {
+pub(crate) struct Window {
     /// 1-based number of the first line.
     pub first: u64,
     /// The lines, each ended by LF.
@@ -38,7 +38,7 @@ impl Window {
 
 /// What the reader of a candidate line says about it.
 #[derive(Default, Clone, Copy)]
-pub(super) struct Verdict {
+pub(crate) struct Verdict {
     /// Worth keeping a window for, the higher the rather.
     pub weight: f32,
     /// The line ends a step: all the history before it is kept.
@@ -46,7 +46,7 @@ pub(super) struct Verdict {
 }
 
 /// The pass itself; `push` may be called with any split of the log.
-pub(super) struct Sieve {
+pub(crate) struct Sieve {
     buffer: Vec<u8>,
     /// Start of the first unread byte in `buffer`.
     unread: usize,
@@ -61,7 +61,7 @@ pub(super) struct Sieve {
 }
 
 impl Sieve {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             buffer: Vec::with_capacity(HISTORY + 2 * BLOCK),
             unread: 0,
@@ -74,7 +74,7 @@ impl Sieve {
     }
 
     /// Reads on; `read` is called once for every candidate line, in order, with its number and its raw bytes.
-    pub(super) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> Verdict) {
+    pub(crate) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> Verdict) {
         self.bytes += chunk.len() as u64;
         while !chunk.is_empty() {
             let take = chunk.len().min(BLOCK);
@@ -90,7 +90,7 @@ impl Sieve {
     }
 
     /// Reads what is left and gives the windows, in the order of the log, and the number of lines.
-    pub(super) fn finish(mut self, read: &mut impl FnMut(u64, &[u8]) -> Verdict) -> (Vec<Window>, u64) {
+    pub(crate) fn finish(mut self, read: &mut impl FnMut(u64, &[u8]) -> Verdict) -> (Vec<Window>, u64) {
         let ended = self.buffer.last().is_none_or(|b| *b == b'\n');
         if !ended {
             self.buffer.push(b'\n');

@@ -11,7 +11,7 @@ const FAILED: usize = 64;
 
 /// Lines from the start of a step to the line that says it failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Region {
+pub(crate) struct Region {
     /// What the runner calls the step: its command or its name.
     pub name: String,
     /// 1-based first line, the marker included.
@@ -22,7 +22,7 @@ pub(super) struct Region {
 
 /// What a line means to the runner.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(super) enum Marker {
+pub(crate) enum Marker {
     /// A step begins.
     Start,
     /// The line says that the step failed (an exit code, an error annotation).
@@ -35,7 +35,7 @@ pub(super) enum Marker {
 
 /// Follows the steps of a log line by line.
 #[derive(Default)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     name: String,
     first: u64,
     /// The job's own last word, where the runner gives one: true for success.
@@ -61,7 +61,7 @@ pattern!(GITLAB_DONE, r"(?-u)^(?:ERROR: Job failed|Job (succeeded))");
 
 impl Steps {
     /// Reads a candidate line; `raw` still has the fold markers that cleaning takes away.
-    pub(super) fn read(&mut self, number: u64, raw: &[u8], line: &[u8]) -> Marker {
+    pub(crate) fn read(&mut self, number: u64, raw: &[u8], line: &[u8]) -> Marker {
         let marker = self.classify(number, raw, line);
         self.seen |= marker != Marker::None;
         marker

@@ -4,18 +4,22 @@
 use super::clean::{LINE_CAP, message, trim, visible};
 use super::green::{GreenIndex, key};
 use super::sieve::Window;
-use super::signs::{Sign, Sort, judge};
+use super::signs::{self, Sign, Sort};
 use super::steps::Region;
 use std::collections::HashMap;
 
 /// A kept line, cleaned and judged.
-pub(super) struct Line {
+pub(crate) struct Line {
     /// 1-based number in the log.
     pub number: u64,
     /// What a person would have seen.
     pub text: Vec<u8>,
     /// What the line says itself.
     pub sign: Sign,
+    /// Rows of the table of signs that fit it.
+    pub hits: u64,
+    /// Hash of its beginning without numbers: lines of one kin are of one making.
+    pub kin: u64,
     /// Hash of the text with numbers, addresses and times levelled.
     pub key: u64,
     /// Its weight as an anchor, after place and repetition.
@@ -26,7 +30,7 @@ pub(super) struct Line {
 
 /// The numbers of the ranking; see each for its reason. They were fitted on half of a corpus of marked logs, by project.
 #[derive(Clone, Debug)]
-pub(super) struct Weights {
+pub(crate) struct Weights {
     /// Anchors outside a failed step, where one is known.
     pub outside: f32,
     /// Worth left per line below an anchor when the line belongs to it (indented, a stack frame, a quoted source line).
@@ -49,76 +53,111 @@ pub(super) struct Weights {
     pub new: f32,
     /// Added to a line that is new against green, whatever it says.
     pub new_floor: f32,
+    pub kin: f32,
+    pub late: f32,
+    pub near: f32,
+    pub near_lines: f32,
+    pub rows: Option<Vec<f32>>,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         Self {
             outside: 0.55,
-            follow: 0.97,
-            next: 0.88,
-            blank: 0.9,
-            stop: 0.3,
-            above: 0.78,
-            tail: 5.5,
-            tail_lines: 25.0,
-            repeat: 0.25,
+            follow: 0.99,
+            next: 0.89,
+            blank: 0.92,
+            stop: 0.125,
+            above: 0.91,
+            tail: 5.0,
+            tail_lines: 23.0,
+            repeat: 0.135,
             known: 0.35,
-            new: 1.2,
+            new: 1.5,
             new_floor: 3.0,
+            kin: 0.042,
+            late: 0.04,
+            near: 0.125,
+            near_lines: 46.0,
+            rows: None,
         }
     }
 }
 
-/// Cleans, judges and ranks the lines of the windows.
-pub(super) fn rank(
-    windows: &[Window],
-    failed: &[Region],
-    end: u64,
-    green: Option<&GreenIndex>,
-    weights: &Weights,
-) -> Vec<Line> {
-    let mut lines = read(windows);
-    anchors(&mut lines, failed, green, weights);
-    spread(&mut lines, weights);
-    tails(&mut lines, failed, end, weights);
-    if let Some(green) = green {
-        compare(&mut lines, green, weights);
+/// Ranks the lines of the windows.
+pub(crate) fn rank(lines: &mut [Line], failed: &[Region], end: u64, green: Option<&GreenIndex>, weights: &Weights) {
+    if let Some(rows) = &weights.rows {
+        for line in lines.iter_mut() {
+            line.sign = signs::judge(line.hits, |row| rows[row]);
+            line.worth = 0.0;
+            line.anchor = 0.0;
+        }
     }
-    lines
+    anchors(lines, failed, end, green, weights);
+    spread(lines, weights);
+    tails(lines, failed, end, weights);
+    if let Some(green) = green {
+        compare(lines, green, weights);
+    }
 }
 
-fn read(windows: &[Window]) -> Vec<Line> {
+/// Anchors given at most.
+const ANCHORS: usize = 50;
+
+/// The anchors, best first.
+pub(crate) fn best(lines: &[Line]) -> Vec<&Line> {
+    let mut best: Vec<&Line> = lines.iter().filter(|l| l.anchor > 0.0).collect();
+    best.sort_by(|a, b| b.anchor.total_cmp(&a.anchor).then(a.number.cmp(&b.number)));
+    best.truncate(ANCHORS);
+    best
+}
+
+/// Hash of the first letters of a message.
+fn kin(line: &[u8]) -> u64 {
+    let letters = message(line).iter().filter(|b| !b.is_ascii_digit()).take(24);
+    letters.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+pub(crate) fn read(windows: &[Window]) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut room = Vec::with_capacity(LINE_CAP);
     for window in windows {
         let body = window.bytes.strip_suffix(b"\n").unwrap_or(&window.bytes);
         for (number, raw) in (window.first..).zip(body.split(|b| *b == b'\n')) {
             let text = visible(raw, &mut room).to_vec();
-            let (sign, key) = (judge(&text), key(&text));
-            lines.push(Line { number, text, sign, key, anchor: 0.0, worth: 0.0 });
+            let (hits, key, kin) = (signs::hits(&text), key(&text), kin(&text));
+            let sign = signs::judge(hits, signs::weight);
+            lines.push(Line { number, text, hits, sign, key, kin, anchor: 0.0, worth: 0.0 });
         }
     }
     lines
 }
 
-fn anchors(lines: &mut [Line], failed: &[Region], green: Option<&GreenIndex>, weights: &Weights) {
+fn anchors(lines: &mut [Line], failed: &[Region], end: u64, green: Option<&GreenIndex>, weights: &Weights) {
     let mut seen: HashMap<u64, f32> = HashMap::new();
+    let mut kins: HashMap<u64, f32> = HashMap::new();
+    for line in lines.iter() {
+        *kins.entry(line.kin).or_insert(0.0) += 1.0;
+    }
     for line in lines.iter_mut() {
         if line.sign.weight <= 0.0 {
             continue;
         }
         let times = seen.entry(line.key).or_insert(0.0);
         *times += 1.0;
-        let inside = failed.is_empty() || failed.iter().any(|r| (r.first..=r.last).contains(&line.number));
+        let region = failed.iter().find(|r| (r.first..=r.last).contains(&line.number));
+        let inside = failed.is_empty() || region.is_some();
+        let distance = region.map_or(end, |r| r.last).saturating_sub(line.number) as f32;
+        let near = 1.0 + weights.near * (-distance / weights.near_lines).exp();
         let place = if inside { 1.0 } else { weights.outside };
-        let repeated = 1.0 / (1.0 + weights.repeat * times.ln());
+        let repeated = 1.0 / (1.0 + weights.repeat * times.ln() + weights.kin * kins.get(&line.kin).map_or(0.0, |n| n.ln()));
+        let late = 1.0 + weights.late * line.number as f32 / end.max(1) as f32;
         let known = match green {
             Some(green) if green.has(line.key) => weights.known,
             Some(_) => weights.new,
             None => 1.0,
         };
-        line.anchor = line.sign.weight * place * repeated * known;
+        line.anchor = line.sign.weight * place * repeated * known * late * near;
         line.worth = line.anchor;
     }
 }
