@@ -74,7 +74,10 @@ impl Reader {
         let line = clean::visible(raw, &mut self.room);
         match self.steps.read(number, raw, line) {
             Marker::Failed => Verdict { weight: 6.0, whole_history: true },
-            _ => Verdict { weight: signs::judge(signs::hits(line), signs::weight).weight, whole_history: false },
+            _ => Verdict {
+                weight: signs::judge(signs::hits(line), signs::weight).weight,
+                whole_history: false,
+            },
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Line {
     pub key: u64,
     /// Its weight as an anchor, after place and repetition.
     pub anchor: f32,
+    /// How well it serves as the one line.
+    pub point: f32,
     /// Its rank among all lines; higher is shown sooner.
     pub worth: f32,
 }
@@ -56,6 +58,15 @@ pub(crate) struct Weights {
     pub kin: f32,
     pub late: f32,
     pub near: f32,
+    pub p_outside: f32,
+    pub p_repeat: f32,
+    pub p_kin: f32,
+    pub p_late: f32,
+    pub p_near: f32,
+    pub p_near_lines: f32,
+    pub p_tail: f32,
+    pub p_tail_lines: f32,
+    pub p_rows: Option<Vec<f32>>,
     pub near_lines: f32,
     pub rows: Option<Vec<f32>>,
 }
@@ -78,6 +89,15 @@ impl Default for Weights {
             kin: 0.042,
             late: 0.04,
             near: 0.125,
+            p_outside: 0.4,
+            p_repeat: 0.113,
+            p_kin: 0.038,
+            p_late: 0.1,
+            p_near: 0.169,
+            p_near_lines: 20.2,
+            p_tail: 4.0,
+            p_tail_lines: 5.0,
+            p_rows: None,
             near_lines: 46.0,
             rows: None,
         }
@@ -85,12 +105,19 @@ impl Default for Weights {
 }
 
 /// Ranks the lines of the windows.
-pub(crate) fn rank(lines: &mut [Line], failed: &[Region], end: u64, green: Option<&GreenIndex>, weights: &Weights) {
+pub(crate) fn rank(
+    lines: &mut [Line],
+    failed: &[Region],
+    end: u64,
+    green: Option<&GreenIndex>,
+    weights: &Weights,
+) {
     if let Some(rows) = &weights.rows {
         for line in lines.iter_mut() {
             line.sign = signs::judge(line.hits, |row| rows[row]);
             line.worth = 0.0;
             line.anchor = 0.0;
+            line.point = 0.0;
         }
     }
     anchors(lines, failed, end, green, weights);
@@ -106,8 +133,8 @@ const ANCHORS: usize = 50;
 
 /// The anchors, best first.
 pub(crate) fn best(lines: &[Line]) -> Vec<&Line> {
-    let mut best: Vec<&Line> = lines.iter().filter(|l| l.anchor > 0.0).collect();
-    best.sort_by(|a, b| b.anchor.total_cmp(&a.anchor).then(a.number.cmp(&b.number)));
+    let mut best: Vec<&Line> = lines.iter().filter(|l| l.point > 0.0).collect();
+    best.sort_by(|a, b| b.point.total_cmp(&a.point).then(a.number.cmp(&b.number)));
     best.truncate(ANCHORS);
     best
 }
@@ -115,7 +142,9 @@ pub(crate) fn best(lines: &[Line]) -> Vec<&Line> {
 /// Hash of the first letters of a message.
 fn kin(line: &[u8]) -> u64 {
     let letters = message(line).iter().filter(|b| !b.is_ascii_digit()).take(24);
-    letters.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    letters.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 pub(crate) fn read(windows: &[Window]) -> Vec<Line> {
@@ -127,7 +156,7 @@ pub(crate) fn read(windows: &[Window]) -> Vec<Line> {
             let text = visible(raw, &mut room).to_vec();
             let (hits, key, kin) = (signs::hits(&text), key(&text), kin(&text));
             let sign = signs::judge(hits, signs::weight);
-            lines.push(Line { number, text, hits, sign, key, kin, anchor: 0.0, worth: 0.0 });
+            lines.push(Line { number, text, hits, sign, key, kin, anchor: 0.0, point: 0.0, worth: 0.0 });
         }
     }
     lines
@@ -150,13 +179,25 @@ fn anchors(lines: &mut [Line], failed: &[Region], end: u64, green: Option<&Green
         let distance = region.map_or(end, |r| r.last).saturating_sub(line.number) as f32;
         let near = 1.0 + weights.near * (-distance / weights.near_lines).exp();
         let place = if inside { 1.0 } else { weights.outside };
-        let repeated = 1.0 / (1.0 + weights.repeat * times.ln() + weights.kin * kins.get(&line.kin).map_or(0.0, |n| n.ln()));
+        let repeated = 1.0
+            / (1.0 + weights.repeat * times.ln() + weights.kin * kins.get(&line.kin).map_or(0.0, |n| n.ln()));
         let late = 1.0 + weights.late * line.number as f32 / end.max(1) as f32;
         let known = match green {
             Some(green) if green.has(line.key) => weights.known,
             Some(_) => weights.new,
             None => 1.0,
         };
+        let p_near = 1.0 + weights.p_near * (-distance / weights.p_near_lines).exp();
+        let p_late = 1.0 + weights.p_late * line.number as f32 / end.max(1) as f32;
+        let p_rep = 1.0
+            / (1.0
+                + weights.p_repeat * times.ln()
+                + weights.p_kin * kins.get(&line.kin).map_or(0.0, |n| n.ln()));
+        let p = match &weights.p_rows {
+            Some(r) => signs::judge(line.hits, |row| r[row]).weight,
+            None => signs::judge(line.hits, signs::point).weight,
+        };
+        line.point = p * p_near * p_late * p_rep * known * if inside { 1.0 } else { weights.p_outside };
         line.anchor = line.sign.weight * place * repeated * known * late * near;
         line.worth = line.anchor;
     }
@@ -244,6 +285,7 @@ fn tails(lines: &mut [Line], failed: &[Region], end: u64, weights: &Weights) {
     let regions = if failed.is_empty() { &whole[..] } else { failed };
     for region in regions {
         let mut distance = 0.0_f32;
+        let mut content = 0.0_f32;
         for line in lines
             .iter_mut()
             .rev()
@@ -255,6 +297,19 @@ fn tails(lines: &mut [Line], failed: &[Region], end: u64, weights: &Weights) {
                 break;
             }
             line.worth = line.worth.max(worth);
+            let bare = line.text.is_empty()
+                || matches!(line.sign.sort, Sort::Wrapper | Sort::Fine)
+                || line.text.starts_with(b"travis_")
+                || line.text.starts_with(b"##[")
+                || line.text.starts_with(b"The command \"");
+            if !bare {
+                if line.sign.sort == Sort::Plain
+                    && line.text.iter().filter(|b| b.is_ascii_alphabetic()).count() > 8
+                {
+                    line.point = line.point.max(weights.p_tail * (-content / weights.p_tail_lines).exp());
+                }
+                content += 1.0;
+            }
             let step = if line.text.is_empty() { 0.2 } else { 1.0 };
             distance += step;
         }
