@@ -1,5 +1,7 @@
 //! The commands of the program, a file each.
 
+mod explain;
+
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -13,9 +15,15 @@ struct Cli {
 
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    /// Show what fixpoint would make of an input, and why.
+    #[command(subcommand)]
+    Explain(explain::Explain),
+}
 
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Explain(explain) => explain.run(),
+    }
 }

@@ -1,0 +1,247 @@
+//! The one pass over the bytes. It looks for candidate lines with a single automaton, counts the lines in between without
+//! looking at them, and keeps a bounded number of windows around candidates for the ranking that follows.
+
+use super::candidate;
+use memchr::{memchr, memchr_iter, memrchr};
+
+/// Bytes of log kept in front of the unread part: the context of a candidate reaches back this far.
+const HISTORY: usize = 32 * 1024;
+/// Bytes read between two clean-ups of the buffer: large enough to make the copying of the history cheap.
+const BLOCK: usize = 512 * 1024;
+/// Lines and bytes kept before a candidate, and after it.
+const BEFORE: (usize, usize) = (14, 3 * 1024);
+const AFTER: (usize, usize) = (45, 8 * 1024);
+/// A single line longer than this is cut when kept; see [`super::clean::LINE_CAP`].
+const LONGEST: usize = super::clean::LINE_CAP;
+/// Bytes after which a window that never closes is followed by a new one, so that it can be dropped in parts.
+const WINDOW: usize = 128 * 1024;
+/// Bytes of windows kept at most; above it the windows with the least worth are dropped down to half.
+const KEPT: usize = 6 * 1024 * 1024;
+
+/// Consecutive lines of the log, kept for ranking.
+pub(crate) struct Window {
+    /// 1-based number of the first line.
+    pub first: u64,
+    /// The lines, each ended by LF.
+    pub bytes: Vec<u8>,
+    /// Lines in `bytes`.
+    pub lines: u64,
+    /// Highest weight of a candidate inside; decides what is dropped first.
+    pub weight: f32,
+}
+
+impl Window {
+    fn end(&self) -> u64 {
+        self.first + self.lines
+    }
+}
+
+/// What the reader of a candidate line says about it.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Verdict {
+    /// Worth keeping a window for, the higher the rather.
+    pub weight: f32,
+    /// The line ends a step: all the history before it is kept.
+    pub whole_history: bool,
+}
+
+/// The pass itself; `push` may be called with any split of the log.
+pub(crate) struct Sieve {
+    buffer: Vec<u8>,
+    /// Start of the first unread byte in `buffer`.
+    unread: usize,
+    /// 1-based number of the line that starts at `unread`.
+    number: u64,
+    /// Lines and bytes still to be added to the last window.
+    open: (usize, usize),
+    windows: Vec<Window>,
+    kept: usize,
+    /// Bytes read so far.
+    pub bytes: u64,
+}
+
+impl Sieve {
+    pub(crate) fn new() -> Self {
+        Self {
+            buffer: Vec::with_capacity(HISTORY + 2 * BLOCK),
+            unread: 0,
+            number: 1,
+            open: (0, 0),
+            windows: Vec::new(),
+            kept: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Reads on; `read` is called once for every candidate line, in order, with its number and its raw bytes.
+    pub(crate) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> Verdict) {
+        self.bytes += chunk.len() as u64;
+        while !chunk.is_empty() {
+            let take = chunk.len().min(BLOCK);
+            self.append(&chunk[..take]);
+            chunk = &chunk[take..];
+            if let Some(last) = memrchr(b'\n', &self.buffer[self.unread..]) {
+                let end = self.unread + last + 1;
+                if end - self.unread >= BLOCK / 4 {
+                    self.scan(end, read);
+                }
+            }
+        }
+    }
+
+    /// Reads what is left and gives the windows, in the order of the log, and the number of lines.
+    pub(crate) fn finish(mut self, read: &mut impl FnMut(u64, &[u8]) -> Verdict) -> (Vec<Window>, u64) {
+        let ended = self.buffer.last().is_none_or(|b| *b == b'\n');
+        if !ended {
+            self.buffer.push(b'\n');
+        }
+        self.scan(self.buffer.len(), read);
+        let lines = self.number - 1;
+        self.keep_tail();
+        (self.windows, lines)
+    }
+
+    /// Adds bytes to the buffer, forgets what is older than the history, and cuts a line that has no end.
+    fn append(&mut self, part: &[u8]) {
+        if self.unread > BLOCK {
+            let oldest = self.unread - HISTORY;
+            let cut =
+                memchr(b'\n', &self.buffer[oldest..self.unread]).map_or(self.unread, |at| oldest + at + 1);
+            self.buffer.drain(..cut);
+            self.unread -= cut;
+        }
+        let pending = self.buffer.len() - self.unread;
+        if pending > BLOCK && memchr(b'\n', &self.buffer[self.unread..]).is_none() {
+            let end = memchr(b'\n', part).unwrap_or(part.len());
+            self.buffer.truncate(self.unread + LONGEST);
+            self.buffer.extend_from_slice(&part[end..]);
+            return;
+        }
+        self.buffer.extend_from_slice(part);
+    }
+
+    fn scan(&mut self, end: usize, read: &mut impl FnMut(u64, &[u8]) -> Verdict) {
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut from = self.unread;
+        while let Some(hit) = candidate::find(&buffer[..end], from) {
+            let start = memrchr(b'\n', &buffer[from..hit]).map_or(from, |at| from + at + 1);
+            let stop = memchr(b'\n', &buffer[hit..end]).map_or(end, |at| hit + at + 1);
+            self.pass(&buffer, from, start);
+            let verdict = read(self.number, &buffer[start..stop - 1]);
+            if verdict.weight > 0.0 {
+                self.keep(&buffer, start, stop, verdict);
+            } else {
+                self.pass_within(&buffer, start, stop);
+            }
+            self.number += 1;
+            from = stop;
+        }
+        self.pass(&buffer, from, end);
+        self.unread = end;
+        self.buffer = buffer;
+        if self.kept > KEPT {
+            self.thin_out();
+        }
+    }
+
+    /// Lines between two candidates: the first of them still belong to the open window.
+    fn pass(&mut self, buffer: &[u8], from: usize, to: usize) {
+        let mut at = from;
+        while at < to && self.open.0 > 0 && self.open.1 > 0 {
+            let stop = memchr(b'\n', &buffer[at..to]).map_or(to, |n| at + n + 1);
+            self.pass_within(buffer, at, stop);
+            self.number += 1;
+            at = stop;
+        }
+        if at < to {
+            self.open = (0, 0);
+            self.number += memchr_iter(b'\n', &buffer[at..to]).count() as u64;
+        }
+    }
+
+    /// One line that is no candidate, added to the open window when there is one.
+    fn pass_within(&mut self, buffer: &[u8], start: usize, stop: usize) {
+        if self.open.0 == 0 || self.open.1 == 0 {
+            return;
+        }
+        self.open = (self.open.0 - 1, self.open.1.saturating_sub(stop - start));
+        if let Some(window) = self.windows.last_mut() {
+            self.kept += add_line(window, &buffer[start..stop]);
+        }
+    }
+
+    fn keep(&mut self, buffer: &[u8], start: usize, stop: usize, verdict: Verdict) {
+        let limit = if verdict.whole_history { (usize::MAX, HISTORY) } else { BEFORE };
+        self.reach_back(buffer, start, limit);
+        if let Some(window) = self.windows.last_mut() {
+            self.kept += add_line(window, &buffer[start..stop]);
+            window.weight = window.weight.max(verdict.weight);
+        }
+        self.open = AFTER;
+    }
+
+    /// Makes the last window one that ends just before `start`, with up to `limit` lines and bytes of context that it has not yet.
+    fn reach_back(&mut self, buffer: &[u8], start: usize, limit: (usize, usize)) {
+        let known = self.windows.last().map_or(1, Window::end);
+        let wanted = usize::try_from(self.number - known).unwrap_or(usize::MAX).min(limit.0);
+        let mut begin = start;
+        let mut lines = 0;
+        while lines < wanted && begin > 0 {
+            let previous = memrchr(b'\n', &buffer[..begin - 1]).map_or(0, |at| at + 1);
+            if start - previous > limit.1 {
+                break;
+            }
+            begin = previous;
+            lines += 1;
+        }
+        let first = self.number - lines as u64;
+        if self.windows.last().is_none_or(|w| w.bytes.len() > WINDOW) || first > known {
+            self.windows.push(Window { first, bytes: Vec::new(), lines: 0, weight: 0.0 });
+        }
+        if let Some(window) = self.windows.last_mut() {
+            for line in buffer[begin..start].split_inclusive(|b| *b == b'\n') {
+                self.kept += add_line(window, line);
+            }
+        }
+    }
+
+    /// The end of the log is always kept: where nothing is recognised it says most.
+    fn keep_tail(&mut self) {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.reach_back(&buffer, buffer.len(), (usize::MAX, HISTORY));
+        self.buffer = buffer;
+    }
+
+    /// Drops the least worthy windows until half of the room is free; the newest stays, it may still be open.
+    fn thin_out(&mut self) {
+        let Some(newest) = self.windows.pop() else { return };
+        let mut order: Vec<usize> = (0..self.windows.len()).collect();
+        order.sort_by(|a, b| self.windows[*b].weight.total_cmp(&self.windows[*a].weight).then(a.cmp(b)));
+        let mut room = KEPT / 2;
+        let mut stays = vec![false; self.windows.len()];
+        for index in order {
+            let size = self.windows[index].bytes.len();
+            if size <= room {
+                room -= size;
+                stays[index] = true;
+            }
+        }
+        let mut index = 0;
+        self.windows.retain(|_| {
+            index += 1;
+            stays[index - 1]
+        });
+        self.windows.push(newest);
+        self.kept = self.windows.iter().map(|w| w.bytes.len()).sum();
+    }
+}
+
+/// Adds a line (with its LF), cut to [`LONGEST`]; gives the bytes added.
+fn add_line(window: &mut Window, line: &[u8]) -> usize {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let cut = &line[..line.len().min(LONGEST)];
+    window.bytes.extend_from_slice(cut);
+    window.bytes.push(b'\n');
+    window.lines += 1;
+    cut.len() + 1
+}

@@ -1,0 +1,166 @@
+//! What single lines say about a failure, as a table: the weight is how likely people point at such a line when they are asked
+//! why a build failed. Written from the output formats of the tools; no project stands in it.
+
+use super::clean::{message, trim};
+use regex::bytes::{RegexSet, RegexSetBuilder};
+use std::sync::LazyLock;
+
+/// Kinds of lines, as far as the ranking tells them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// A message with a place in a source file.
+    Diagnostic,
+    /// A failed test or a difference between expected and actual.
+    Test,
+    /// An exception, a panic, a crash, with what follows it.
+    Trace,
+    /// A tool's own statement that it failed.
+    Message,
+    /// A count or heading at the end of a run.
+    Summary,
+    /// "It failed", said by something that only passes the failure on.
+    Wrapper,
+    /// The world outside failed: network, runner, disk, limits.
+    World,
+    /// A warning.
+    Warning,
+    /// Something that went well.
+    Fine,
+    /// Nothing known.
+    Plain,
+}
+
+/// A line's sort and weight (0 to 10).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sign {
+    pub sort: Sort,
+    pub weight: f32,
+}
+
+use Sort::{Diagnostic, Fine, Message, Summary, Test, Trace, Warning, World, Wrapper};
+
+/// (sort, weight, pattern over the message without logger prefixes). The heaviest hit counts; `Fine` takes everything away.
+#[rustfmt::skip]
+pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
+    // compilers and linters
+    (Diagnostic, 8.5, 8.5, r"[:(\[]\d+[,:.\])]?(\d+)?[\])]?\s?:?,? *(fatal |syntax |internal compiler )?error\b"),
+    (Diagnostic, 8.0, 8.0, r"^(fatal |internal compiler )?error(\[\w+\])?: "),
+    (Diagnostic, 8.5, 8.5, r"\berror [A-Z]{1,6}\d{2,5}\b"),
+    (Diagnostic, 10.0, 10.0, r"\.(java|kt|scala|groovy):\[?\d+(,\d+\])?:? (?i)(error|cannot|incompatible|package|class|method|unreported|constructor)"),
+    (Diagnostic, 8.5, 8.5, r"undefined reference to|undefined symbols?\b|unresolved external|ld: symbol\(s\) not found|multiple definition of"),
+    (Diagnostic, 6.5, 6.5, r"^\s*(\d+):(\d+)\s+((✖|×|✗)\s+)?(error\b|\S.*\s[\w-]+(/[\w-]+)*$)"),
+    (Diagnostic, 5.0, 5.0, r"^(\./|/|[A-Za-z]:[\\/])?[\w@.+\-\\/ ]+\.[A-Za-z]\w{0,9}(:\d+){1,2}:?\s*\S"),
+    (Diagnostic, 6.0, 6.0, r"^(\./|/|[A-Za-z]:[\\/])?[\w@.+\-\\/]+\.[A-Za-z]\w{0,9}[(\[]\d+([,:]\d+)?[)\]]\s?:?\s*\S"),
+    (Diagnostic, 7.0, 7.0, r"^e: |^\[error\] |^✖ |^\s*✘ "),
+    (Diagnostic, 4.0, 4.0, r"^  File .*, line \d+"),
+    (Diagnostic, 5.0, 5.0, r"^\s*(-->|::: )\s?\S+:\d+:\d+"),
+    // tests
+    (Test, 10.0, 10.0, r"^\s*--- FAIL\b|^not ok\b"),
+    (Test, 10.0, 8.0, r"^\s*✗ |^\s*✘ |^\s*✕ |^\s*\[-\] "),
+    (Test, 9.0, 9.0, r"\*\*\* (FAILED|ABORTED) \*\*\*|<<< (FAILURE|ERROR|FAIL)!?|^\[  FAILED  \] \S+\.\S"),
+    (Test, 8.5, 8.5, r"^(FAIL|ERROR|FAILED):? \S"),
+    (Test, 8.5, 8.5, r"^\s*\S.* (FAILED|FAIL)$|^test .* \.\.\. (FAILED|ERROR|FAIL)|\.\.\. (FAIL|ERROR|FAILED)$"),
+    (Test, 8.5, 8.5, r"^\s*\d+\) .*\S$"),
+    (Test, 10.0, 8.0, r"^\s*● .+|^_{3,} .+ _{3,}$|^---- .* stdout ----"),
+    (Test, 8.5, 8.5, r"AssertionError|[Aa]ssertion.{0,20}[Ff]ailed|AssertionFailed|ComparisonFailure|^E   +\S|Failed asserting"),
+    (Test, 6.5, 8.5, r"(?i)\bexpected\b.{0,120}\b(but|got|actual|was|to (be|equal|contain|match|have|eq)|instead)\b|^\s*(expected|actual|received|got|want)\b ?:"),
+    (Test, 5.5, 4.0, r"TEST-UNEXPECTED|Test Case .* failed|(?i)\btest .{0,80} failed\b|^FAILED\b|^FAIL\b"),
+    (Test, 6.5, 5.5, r"(?i)^failures?:?$|^=+ (FAILURES|ERRORS) =+|^There (was|were) \d+ (failure|error)|^Failed (tests|examples)"),
+    (Test, 6.0, 6.0, r"Dubious, test returned|Failed \d+/\d+ (sub)?tests|(?i)^\s*(failed test|rspec \./)"),
+    // exceptions and crashes
+    (Trace, 9.0, 8.0, r"^Traceback \(most recent call last\)|^Exception in thread|panicked at|^panic: |^fatal error: |^Uncaught |Unhandled "),
+    (Trace, 8.5, 8.5, r"^\s*(E\s+)?([\w$]+\.)*[A-Z]\w*(Error|Exception|Failure)\b:? ?"),
+    (Trace, 8.0, 8.0, r"^\*\* \(\w+|^Caused by: |(?i)segmentation fault|sanitizer: |core dumped|stack overflow|^\w*Error: "),
+    (Trace, 7.5, 7.5, r"^\S.* \(([A-Z]\w+::)*[A-Z]\w*(Error|Exception)\)|PHP Fatal error|^Fatal error"),
+    // messages
+    (Message, 8.0, 8.0, r"^fatal: |^(?i)error[:!] |^(?i)fatal\b|^\s*[Ee]rror: "),
+    (Message, 8.0, 6.5, r"^ERROR\b"),
+    (Message, 8.0, 3.5, r"\baborted!?$"),
+    (Message, 7.5, 7.5, r"^\[ERROR\] +\S.*|^\S+: error: |^ *Error \("),
+    (Message, 7.0, 6.5, r"(?i)\b(not found|no such (file|module|package)|cannot (find|open|load|resolve|import|access)|could ?n[o']t (find|resolve|open|load|build|create|be)|unable to|failed to|does not exist|is not defined|undefined (method|variable|local)|command not found|permission denied|no matching|not match|unsatisf|conflict)"),
+    (Message, 4.0, 4.0, r"(?i)\b(errors?|failed|failure|invalid|illegal|unexpected|missing|unsupported|unrecogni[sz]ed|denied|forbidden|cannot|can't|mismatch|violat|incompatible|not allowed|dirty|please (run|commit|fix|update|check|apply))"),
+    (Message, 8.0, 8.0, r"^##\[error\]|^::error"),
+    (Message, 6.5, 5.0, r"(?i)^FAILURE: Build failed|What went wrong|Execution failed for task|Failed to execute goal"),
+    // summaries
+    (Summary, 4.0, 2.5, r"(?i)\b[1-9]\d* (tests? |examples? |specs? )?(failed|failures?|failing|errors?|broken|problems?|offenses?|violations?)\b|(Failures|Errors|Failed|failed|errors|failures)[:=] ?[1-9]"),
+    (Summary, 8.0, 4.0, r"^FAILURES!|^FAILED \(|Test (suite|run) failed|BUILD FAIL(ED|URE)|COMPILATION ERROR"),
+    // passed on by something else
+    (Wrapper, 1.5, 1.0, r"^npm ERR!|^error Command failed|^yarn run|exit(ed)? (code|status|with)|returned (a )?non-?zero|^make(\[\d+\])?: \*\*\*|Command failed|^##\[error\]Process completed|^Process .* exited|Build step '|^Finished: |ELIFECYCLE"),
+    (Wrapper, 2.5, 1.5, r"\[ERROR\] (Re-run|To see|For more|\[Help|-> \[Help|Please refer)|^\[ERROR\]\s*$|See above for more|^info Visit|retrying|Retrying|for more log output|Run with --"),
+    // the world outside
+    (World, 9.5, 8.0, r"(?i)could not resolve host|connection (timed out|refused|reset)|network is unreachable|tls handshake|\b(502|503|504)\b.*(error|unavailable|gateway|timeout)|temporary failure in name|name resolution|no space left on device|ETIMEDOUT|ECONNRESET|rate limit|hash sum mismatch|toomanyrequests|(read|connect) timed out|socket hang up|The requested URL returned error: (5|429)"),
+    (World, 9.0, 9.0, r"(?i)runner has received a shutdown|lost communication|operation was cancel|job was cancel|no output has been received|exceeded the maximum (time|log)|exceeded the time limit|hosted runner|task was canceled|Error cloning remote|log length has exceeded"),
+    // warnings
+    (Warning, 2.0, 2.0, r"(?i)\bwarn(ing)?\b|deprecat"),
+    // fine
+    (Fine, 0.0, 0.0, r"^ok\b|^\s*(ok|✓|✔|√|PASS(ED)?)\b|(?i)\.\.\.+ ?(ok|passed|pass|skipped)\b|\b0 (failed|failures|errors)\b.*\b0 (errors|failed|failures)|^Download(ing|ed)|^\[INFO\] (Download|Running)|^\s*--- (PASS|SKIP)|^=== (RUN|PAUSE|CONT)|^\s*\[\+\] |^test .*\.\.\. ok$|\b(PASSED|SKIPPED|XFAIL)( +\[ *\d+%\])?$"),
+    (Fine, 0.0, 0.0, r"(?i)Failures: 0, Errors: 0|(failures?|errors?|failed)[:=] ?0\b.{0,30}$|^(Setting up|Unpacking|Selecting|Get:|Preparing to unpack|Receiving objects|Resolving deltas|Collecting|Requirement already|Installing|Fetching|Using) |\b0 errors?\b|^gcc |^cc |^g\+\+ |^clang|^\[ *\d+%\]"),
+];
+
+#[expect(clippy::expect_used, reason = "the table is constant and a test builds it")]
+static SET: LazyLock<RegexSet> = LazyLock::new(|| {
+    let rows = TABLE.iter().map(|row| row.3);
+    RegexSetBuilder::new(rows)
+        .unicode(false)
+        .size_limit(64 << 20)
+        .dfa_size_limit(8 << 20)
+        .build()
+        .expect("the table of signs is valid")
+});
+
+/// The rows of the table that fit a cleaned line, as bits.
+pub(crate) fn hits(line: &[u8]) -> u64 {
+    let text = message(line);
+    let text = &text[..text.len().min(600)];
+    if trim(text).is_empty() {
+        return 0;
+    }
+    SET.matches(text).iter().fold(0, |bits, row| bits | 1 << row)
+}
+
+/// What hits mean together: the heaviest counts, but what only passes a failure on, or went well, outdoes the rest.
+pub(crate) fn judge(hits: u64, weight: impl Fn(usize) -> f32) -> Sign {
+    let mut best = Sign { sort: Sort::Plain, weight: 0.0 };
+    for (row, (sort, _, _, _)) in TABLE.iter().enumerate().filter(|(row, _)| hits >> row & 1 == 1) {
+        let rank = |sort: Sort| match sort {
+            Sort::Fine => 2,
+            Sort::Wrapper => 1,
+            _ => 0,
+        };
+        let new = Sign { sort: *sort, weight: weight(row) };
+        if (rank(new.sort), new.weight) > (rank(best.sort), best.weight) || best.sort == Sort::Plain {
+            best = new;
+        }
+    }
+    best
+}
+
+/// How well the line of a row serves as the one line; where it differs from its weight.
+pub(crate) fn point(row: usize) -> f32 {
+    TABLE[row].2
+}
+
+/// The weight of a row.
+pub(crate) fn weight(row: usize) -> f32 {
+    TABLE[row].1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_compiles_and_tells_the_sorts_apart() {
+        for (line, sort) in [
+            ("src/lib.rs:3:5: error: expected one of", Diagnostic),
+            ("--- FAIL: TestParse (0.03s)", Test),
+            ("Traceback (most recent call last):", Trace),
+            ("npm ERR! code ELIFECYCLE", Wrapper),
+            ("fatal: unable to access 'x': Could not resolve host: y", Message),
+            ("ok 23 - error is reported", Fine),
+            ("hello", Sort::Plain),
+        ] {
+            assert_eq!(judge(hits(line.as_bytes()), weight).sort, sort, "{line}");
+        }
+    }
+}
