@@ -15,7 +15,10 @@ fn arrows() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("cli", &["app", "config", "toolbox", "emulator", "digest", "domain"]),
         (
             "app",
-            &["agent", "config", "digest", "domain", "git", "github", "http", "llm", "sandbox", "store", "work"],
+            &[
+                "agent", "config", "digest", "domain", "git", "github", "http", "llm", "sandbox", "store",
+                "work",
+            ],
         ),
         ("config", &["domain"]),
         ("domain", &[]),
@@ -69,7 +72,8 @@ fn each_outside_library_has_one_home() {
     let mut wrong = Vec::new();
     for (file, module, text) in sources() {
         for (library, homes) in ONLY {
-            let used = text.lines().filter(|l| !l.trim_start().starts_with("//")).any(|l| l.contains(library));
+            let used =
+                text.lines().filter(|l| !l.trim_start().starts_with("//")).any(|l| l.contains(library));
             if used && !homes.contains(&module.as_str()) {
                 wrong.push(format!("{}: {library} belongs to {}", file.display(), homes.join(" and ")));
             }

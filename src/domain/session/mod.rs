@@ -5,6 +5,8 @@ mod effect;
 mod entry;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use effect::{Effect, Message, Subject};
 pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Whose};

@@ -1,0 +1,333 @@
+//! A session as its entries tell it: the table of what may happen, row by row, and what must hold for any order.
+
+use super::*;
+use crate::domain::{
+    Failure, Limits, Timestamp,
+    failure::{Kind, Source},
+    ids::{Actor, CommentId, InstallationId, Number, Repo, RepoId, Sha, UserId},
+    verdict::Verdict,
+};
+use proptest::prelude::*;
+
+fn sha(n: u64) -> Sha {
+    Sha::parse(&format!("{n:040x}")).unwrap()
+}
+
+fn alice() -> Actor {
+    Actor { id: UserId(1), login: "alice".to_owned() }
+}
+
+fn request(text: &str, comment: u64) -> Request {
+    Request { asker: alice(), instruction: text.to_owned(), source: Subject::Comment(CommentId(comment)) }
+}
+
+fn ask(text: &str) -> Entry {
+    Entry::Asked { ask: Ask::Run { request: request(text, 100) } }
+}
+
+fn stop() -> Entry {
+    Entry::Asked { ask: Ask::Stop { by: alice() } }
+}
+
+fn red(n: u64, signature: &str) -> Entry {
+    let failures = vec![failure(signature)];
+    Entry::Judged { head: sha(n), verdict: Verdict::Red { failures, tally: (0, 1) } }
+}
+
+fn green(n: u64) -> Entry {
+    Entry::Judged { head: sha(n), verdict: Verdict::Green { tally: (1, 1) } }
+}
+
+fn failure(signature: &str) -> Failure {
+    Failure {
+        check: "test".to_owned(),
+        kind: Kind::Change,
+        signature: signature.to_owned(),
+        line: signature.to_owned(),
+        excerpt: String::new(),
+        tests: Vec::new(),
+        url: None,
+        source: Source::JobLog,
+    }
+}
+
+/// A session under test, with a worker that does what each phase asks for.
+struct Told {
+    state: State,
+    effects: Vec<Effect>,
+    story: Vec<String>,
+    limits: Limits,
+    next: u64,
+}
+
+impl Told {
+    fn new() -> Self {
+        let from = Start {
+            installation: InstallationId(1),
+            repo: Repo { id: RepoId(1), owner: "acme".to_owned(), name: "calendar".to_owned() },
+            public: true,
+            thread: Thread { number: Number(7), title: "Sum".to_owned(), body: String::new(), trusted: true },
+            request: request("fix the sum", 1),
+            base: "main".to_owned(),
+            branch: "fixpoint/7-sum".to_owned(),
+        };
+        let (state, effects) = start(from, Timestamp(0));
+        Self { state, effects, story: vec!["queued".to_owned()], limits: Limits::default(), next: 10 }
+    }
+
+    fn take(&mut self, entry: Entry) -> &mut Self {
+        match step(&self.state, entry, Timestamp(1), &self.limits).expect("in order") {
+            Step::Ignore(_) => {}
+            Step::To(state, effects) => {
+                self.state = *state;
+                self.effects.extend(effects);
+                let word = match &self.state.phase {
+                    Phase::Working => format!("working({})", self.state.facts.round),
+                    Phase::Resting { outcome } | Phase::Done { outcome } => {
+                        let value = serde_json::to_value(outcome).unwrap();
+                        format!("{}({})", self.state.phase_word(), value["outcome"].as_str().unwrap())
+                    }
+                    _ => self.state.phase_word().to_owned(),
+                };
+                if self.story.last() != Some(&word) {
+                    self.story.push(word);
+                }
+            }
+        }
+        self
+    }
+
+    /// The worker's next own entry: begins a round, ends it with a new commit, records the push.
+    fn work(&mut self) -> &mut Self {
+        let facts = &self.state.facts;
+        let entry = match self.state.phase.clone() {
+            Phase::Queued => Entry::RoundBegan { base: sha(1), start: facts.head.clone().unwrap_or(sha(1)) },
+            Phase::Working => {
+                self.next += 1;
+                let (commit, tree) = (sha(self.next), sha(self.next + 1000));
+                self.ended(Ending::Changed {
+                    commit,
+                    tree,
+                    summary: "Done".to_owned(),
+                    flags: vec![],
+                    ask_first: false,
+                })
+            }
+            Phase::Publishing { commit, .. } => Entry::Pushed { commit },
+            Phase::Watching { .. } if facts.pull.is_none() => {
+                Entry::PullOpened { number: Number(8), draftable: true }
+            }
+            _ => return self,
+        };
+        self.take(entry)
+    }
+
+    fn ended(&self, ending: Ending) -> Entry {
+        let (request_no, round) = (self.state.facts.request_no, self.state.facts.round);
+        let spent = Spent { tokens: 10, micros: 5 };
+        let end =
+            RoundEnd { request_no, round, ending, requests_taken: 0, notes_taken: 0, spent, tainted: false };
+        Entry::RoundEnded { end }
+    }
+
+    /// Works until CI is watched with a pull request open.
+    fn publish(&mut self) -> &mut Self {
+        for _ in 0..4 {
+            self.work();
+        }
+        self
+    }
+
+    fn head(&self) -> u64 {
+        self.next
+    }
+
+    fn story(&self) -> String {
+        self.story.join(" → ")
+    }
+}
+
+#[test]
+fn the_main_job_in_two_rounds() {
+    let mut t = Told::new();
+    t.publish();
+    t.take(red(t.head(), "boom"));
+    t.publish();
+    t.take(green(t.head()));
+    assert_eq!(
+        t.story(),
+        "queued → working(1) → publishing → watching → queued → working(2) → publishing → watching → resting(green)"
+    );
+    let review = Effect::RequestReview { login: "alice".to_owned(), id: UserId(1) };
+    assert_eq!(t.effects.iter().filter(|e| **e == review).count(), 1);
+    assert_eq!(t.effects.iter().filter(|e| matches!(e, Effect::OpenPull { .. })).count(), 1);
+}
+
+#[test]
+fn three_rounds_are_three_rounds() {
+    let mut t = Told::new();
+    for n in 0..3 {
+        t.publish();
+        t.take(red(t.head(), &format!("error {n}")));
+    }
+    assert!(t.story().ends_with("working(3) → publishing → watching → resting(not_green)"), "{}", t.story());
+    t.take(ask("try the other way"));
+    assert_eq!((t.state.facts.round, t.state.facts.request_no), (0, 2));
+}
+
+#[test]
+fn the_same_tree_again_is_not_pushed() {
+    let mut t = Told::new();
+    t.publish();
+    t.take(red(t.head(), "boom"));
+    t.work();
+    let same = Ending::Changed {
+        commit: sha(99),
+        tree: sha(t.next + 1000),
+        summary: String::new(),
+        flags: vec![],
+        ask_first: false,
+    };
+    t.take(t.ended(same));
+    assert!(t.story().ends_with("working(2) → resting(not_green)"), "{}", t.story());
+    assert!(!t.effects.iter().any(|e| matches!(e, Effect::Push { commit, .. } if *commit == sha(99))));
+}
+
+#[test]
+fn f46_a_verdict_about_an_old_head_is_history() {
+    let mut t = Told::new();
+    t.publish();
+    let old = t.head();
+    t.take(red(old, "boom"));
+    t.publish();
+    t.take(green(old));
+    assert!(t.story().ends_with("watching"), "{}", t.story());
+}
+
+#[test]
+fn f27_somebody_elses_commit_stands() {
+    let mut t = Told::new();
+    t.publish();
+    t.take(red(t.head(), "boom"));
+    t.work();
+    t.take(Entry::HeadMoved { head: sha(77), whose: Whose::Foreign });
+    assert!(t.story().ends_with("working(2) → resting(stood_down)"), "{}", t.story());
+    // The round that was running ends later: it is history by then.
+    t.take(t.ended(Ending::Nothing { summary: String::new() }));
+    assert!(t.story().ends_with("resting(stood_down)"));
+}
+
+#[test]
+fn a_stop_ends_each_phase_in_its_way() {
+    let mut queued = Told::new();
+    queued.take(stop());
+    assert_eq!(queued.story(), "queued → done(stopped)");
+
+    let mut working = Told::new();
+    working.work().take(stop());
+    assert_eq!(working.story(), "queued → working(1) → done(stopped)");
+
+    let mut publishing = Told::new();
+    publishing.work().work().take(stop()).work();
+    assert_eq!(publishing.story(), "queued → working(1) → publishing → resting(stopped)");
+    assert!(
+        publishing.effects.iter().any(|e| matches!(e, Effect::OpenPull { .. })),
+        "what is pushed gets its pull request"
+    );
+
+    let mut watching = Told::new();
+    watching.publish().take(stop());
+    assert!(watching.story().ends_with("watching → resting(stopped)"));
+}
+
+#[test]
+fn what_is_asked_meanwhile_is_joined_told_or_kept() {
+    let mut t = Told::new();
+    t.take(ask("and the product"));
+    assert_eq!(t.state.facts.request.instruction, "fix the sum\n\nand the product");
+    t.work().work().take(ask("also the difference")).work();
+    assert!(t.story().ends_with("publishing → queued"), "{}", t.story());
+    assert_eq!(t.state.facts.request.instruction, "also the difference");
+}
+
+#[test]
+fn a_red_that_turns_green_at_rest_needs_no_round() {
+    let mut t = Told::new();
+    t.limits.rounds = 1;
+    t.publish();
+    t.take(red(t.head(), "boom"));
+    t.take(green(t.head()));
+    assert!(t.story().ends_with("resting(not_green) → resting(green)"), "{}", t.story());
+}
+
+#[test]
+fn infrastructure_is_started_again_and_spends_no_round() {
+    let mut t = Told::new();
+    t.publish();
+    let lost = |n| Entry::Judged {
+        head: sha(n),
+        verdict: Verdict::Infrastructure {
+            failures: vec![failure("x")],
+            why: "the runner was lost".to_owned(),
+        },
+    };
+    t.take(lost(t.head()));
+    assert!(t.story().ends_with("watching"));
+    assert_eq!(t.effects.iter().filter(|e| matches!(e, Effect::Rerun { .. })).count(), 1);
+    t.take(lost(t.head()));
+    assert!(t.story().ends_with("resting(infrastructure)"), "{}", t.story());
+    assert_eq!(t.state.facts.round, 1);
+}
+
+#[test]
+fn the_pull_requests_end_is_the_sessions_end() {
+    let mut merged = Told::new();
+    merged.publish().take(Entry::PullClosed { merged: true });
+    assert!(merged.effects.iter().any(|e| matches!(e, Effect::DeleteBranch { .. })));
+    let mut closed = Told::new();
+    closed.publish().take(Entry::PullClosed { merged: false });
+    closed.take(Entry::PullReopened { head: sha(5) });
+    assert!(closed.story().ends_with("done(closed) → resting(reopened)"), "{}", closed.story());
+    let mut issue = Told::new();
+    issue.work().take(Entry::IssueClosed);
+    assert_eq!(issue.story(), "queued → working(1) → done(issue_closed)");
+}
+
+fn anything() -> impl Strategy<Value = Entry> {
+    let heads = 9..16u64;
+    prop_oneof![
+        Just(ask("more")),
+        Just(stop()),
+        Just(Entry::Asked { ask: Ask::Approve { by: alice() } }),
+        Just(Entry::Asked { ask: Ask::Retry { request: request("", 3) } }),
+        Just(Entry::Noted { by: alice(), text: "hm".to_owned(), comment: CommentId(4) }),
+        heads.clone().prop_map(green),
+        heads.clone().prop_map(|n| red(n, "boom")),
+        heads.clone().prop_map(|n| Entry::HeadMoved { head: sha(n), whose: Whose::Foreign }),
+        heads.clone().prop_map(|n| Entry::HeadMoved { head: sha(n), whose: Whose::CleanMerge }),
+        heads.prop_map(|n| Entry::PullReopened { head: sha(n) }),
+        Just(Entry::PullClosed { merged: false }),
+        Just(Entry::IssueClosed),
+        Just(Entry::MergeQueue { inside: true }),
+        Just(Entry::Expired { deadline: Deadline::Person }),
+        Just(Entry::Expired { deadline: Deadline::Silence }),
+    ]
+}
+
+proptest! {
+    /// Facts from outside come in any order, twice or late; our own entries come in order. Then nothing is ever illegal,
+    /// no request has more rounds than the cap, and the status comment and the pull request are asked for at most once.
+    #[test]
+    fn holds_for_any_order(script in prop::collection::vec(prop_oneof![3 => Just(None), 2 => anything().prop_map(Some)], 0..60)) {
+        let mut t = Told::new();
+        for entry in script {
+            match entry {
+                None => t.work(),
+                Some(entry) => t.take(entry),
+            };
+            prop_assert!(t.state.facts.round <= t.limits.rounds);
+        }
+        let count = |wanted: fn(&Effect) -> bool| t.effects.iter().filter(|e| wanted(e)).count();
+        prop_assert!(count(|e| matches!(e, Effect::PostStatus)) <= 1);
+    }
+}
