@@ -29,7 +29,7 @@ pub use types::{
 
 use crate::domain::Timestamp;
 use commits::{CHANNEL, Commits, Wakes};
-use db::{Db, Tx, db};
+use db::{Db, Tx};
 use sqlx::postgres::PgListener;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::watch;

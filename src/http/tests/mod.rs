@@ -1,0 +1,1 @@
+//! The listener and the webhook, spoken to over raw sockets.
