@@ -1,1 +1,110 @@
-//! Composition root: configuration becomes running parts.
+//! Composition root: settings become running parts. Used by the program and by the tests.
+
+use crate::{
+    agent::Engine,
+    git::Mirrors,
+    github::{self, GitHub},
+    http::{self, Bounds, DiskMark, HttpState, WebhookSecrets},
+    sandbox::Provider,
+    store::Store,
+    work,
+};
+use anyhow::Context;
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::OnceCell, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// Nothing waits longer than this for an answer of GitHub or a model to begin.
+const CONNECT: Duration = Duration::from_secs(20);
+
+/// How long the work in progress may take to come to rest when the process is to end.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// Below this much free disk no delivery is taken: what is acknowledged must be stored.
+const DISK_MARK: u64 = 200 << 20;
+
+/// What a server is made of.
+pub struct Settings {
+    /// Where webhooks come in, e.g. `127.0.0.1:3000`.
+    pub listen: String,
+    /// `sqlite:PATH` or `postgres://…`.
+    pub database: String,
+    /// Mirrors and whatever else is kept in files.
+    pub data: PathBuf,
+    /// The forge and the App.
+    pub github: github::Settings,
+    /// What webhooks are signed with.
+    pub webhooks: WebhookSecrets,
+    /// Where rounds run.
+    pub sandboxes: Provider,
+    /// What thinks.
+    pub engine: Arc<dyn Engine>,
+    /// What the operator decided.
+    pub work: work::Settings,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its database.
+    pub store: Store,
+    shutdown: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// The one client for GitHub and models.
+///
+/// # Errors
+/// When the system's certificates cannot be read.
+pub fn http_client() -> anyhow::Result<reqwest::Client> {
+    let agent = concat!("fixpoint/", env!("CARGO_PKG_VERSION"));
+    let client = reqwest::Client::builder()
+        .user_agent(agent)
+        .connect_timeout(CONNECT)
+        .redirect(reqwest::redirect::Policy::none());
+    client.build().context("the HTTP client cannot be made")
+}
+
+/// Starts a server: it listens and works until [`Running::stop`].
+///
+/// # Errors
+/// When the database cannot be opened, the address is taken, or a setting is unusable.
+pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<Running> {
+    std::fs::create_dir_all(&settings.data)
+        .with_context(|| format!("the data folder {} cannot be made", settings.data.display()))?;
+    let store = Store::open(&settings.database).await?;
+    let listener = TcpListener::bind(&settings.listen)
+        .await
+        .with_context(|| format!("{} cannot be listened on; is another server running?", settings.listen))?;
+    let address = listener.local_addr()?;
+    let shutdown = CancellationToken::new();
+    let disk = DiskMark { folder: settings.data.clone(), bytes: DISK_MARK };
+    let mut state = HttpState::new(store.clone(), settings.webhooks).bounded(Bounds::default());
+    state.disk = Some(disk);
+    let parts = work::Parts {
+        store: store.clone(),
+        github: GitHub::new(settings.github, http)?,
+        app: Arc::new(OnceCell::new()),
+        mirrors: Mirrors::new(settings.data.join("mirrors")),
+        sandboxes: settings.sandboxes,
+        engine: settings.engine,
+        settings: Arc::new(settings.work),
+    };
+    let stop = shutdown.clone();
+    let serving = tokio::spawn(http::serve(listener, state, async move { stop.cancelled().await }));
+    let working = tokio::spawn(work::run(parts, shutdown.clone()));
+    Ok(Running { address, store, shutdown, tasks: vec![serving, working] })
+}
+
+impl Running {
+    /// Stops taking work, gives back what is held, and ends; at most ten seconds.
+    pub async fn stop(self) {
+        self.shutdown.cancel();
+        let all = futures::future::join_all(self.tasks);
+        if tokio::time::timeout(DRAIN, all).await.is_err() {
+            tracing::warn!("the work in progress did not come to rest in time; its leases run out by themselves");
+        }
+    }
+}

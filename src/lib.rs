@@ -3,7 +3,6 @@
 //! `ARCHITECTURE.md` shows how the modules stand to each other; `tests/tidy.rs` holds them to it.
 
 pub mod agent;
-pub mod app;
 pub mod cli;
 pub mod config;
 pub mod digest;

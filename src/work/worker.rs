@@ -27,6 +27,8 @@ async fn claims(parts: &Parts, shutdown: &CancellationToken) {
     let mut driven = JoinSet::new();
     while !shutdown.is_cancelled() {
         while driven.try_join_next().is_some() {}
+        // Waiting begins before the look, so that nothing is missed in between.
+        let changed = parts.store.changed();
         let claimed = match driven.len() {
             0..DRIVEN => parts.store.claim(&parts.settings.owner, parts.settings.lease).await,
             _ => Ok(None),
@@ -35,10 +37,10 @@ async fn claims(parts: &Parts, shutdown: &CancellationToken) {
             Ok(Some(claimed)) => {
                 driven.spawn(drive::drive(parts.clone(), claimed, shutdown.clone()));
             }
-            Ok(None) => idle(parts, shutdown).await,
+            Ok(None) => idle(changed, shutdown).await,
             Err(error) => {
                 tracing::error!(%error, "sessions cannot be claimed");
-                idle(parts, shutdown).await;
+                idle(changed, shutdown).await;
             }
         }
     }
@@ -46,9 +48,9 @@ async fn claims(parts: &Parts, shutdown: &CancellationToken) {
 }
 
 /// Waits until something may be due.
-pub(super) async fn idle(parts: &Parts, shutdown: &CancellationToken) {
+pub(super) async fn idle(changed: impl Future<Output = ()>, shutdown: &CancellationToken) {
     tokio::select! {
-        () = parts.store.changed() => {}
+        () = changed => {}
         () = tokio::time::sleep(IDLE) => {}
         () = shutdown.cancelled() => {}
     }
