@@ -131,6 +131,13 @@ pub enum Ask {
         /// Who stops it.
         by: Actor,
     },
+    /// Something that cannot be followed; they are told what would work.
+    Mistaken {
+        /// Who.
+        by: Actor,
+        /// What they are told.
+        sentence: String,
+    },
 }
 
 /// Whose a commit on our branch is.

@@ -101,6 +101,7 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
         Entry::Asked { ask: Ask::Retry { request } } => next.retry(request),
         Entry::Asked { ask: Ask::Approve { by } } => next.approved(&by.login),
         Entry::Asked { ask: Ask::Stop { .. } } => next.stopped(),
+        Entry::Asked { ask: Ask::Mistaken { by, sentence } } => next.cannot_follow(&by.login, &sentence),
         Entry::Noted { text, comment, .. } => next.noted(text, comment),
         Entry::HeadMoved { head, whose } => next.head_moved(head, whose),
         Entry::Judged { head, verdict } => ci::judged(&mut next, &head, verdict),

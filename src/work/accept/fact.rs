@@ -1,0 +1,156 @@
+//! Something is now so: which sessions does it concern? What a webhook says is asked of GitHub again where its order
+//! could mislead.
+
+use super::{Settled, Unsettled, ignored};
+use crate::{
+    domain::{
+        Actor, Entry, InstallationId, Number, Phase, RepoId, SessionId, Sha,
+        delivery::{Fact, Place},
+        session::Whose,
+    },
+    github::Repository,
+    store::{Acceptance, Fate, Summary},
+    work::{Parts, look},
+};
+
+const NOT_OURS: &str = "no session is about it";
+
+/// Settles a fact.
+pub(super) async fn settle(parts: &Parts, fact: Fact) -> Result<Settled, Unsettled> {
+    let store = &parts.store;
+    match fact {
+        Fact::Checks { place, head } => {
+            let sessions = store.sessions_at(place.repo.id, head.as_str()).await?;
+            Ok(entries(sessions.iter().map(|s| (s.id, Entry::Hint { head: head.clone() }))))
+        }
+        Fact::Push { place, branch, after, .. } => pushed(parts, &place, &branch, after).await,
+        Fact::Pull { place, number, action, .. } => pull(parts, &place, number, &action).await,
+        Fact::IssueClosed { place, number } => {
+            let Some(session) = store.session_of_issue(place.repo.id, number).await? else {
+                return Ok(ignored(NOT_OURS));
+            };
+            let still = repository(parts, &place).map(|r| async move { r.issue(number).await });
+            match still {
+                Some(issue) if issue.await.is_ok_and(|i| i.open) => Ok(ignored("it is open again")),
+                _ => Ok(entries([(session.id, Entry::IssueClosed)])),
+            }
+        }
+        Fact::Comment { place, number, comment, by, text, .. } => {
+            let Some(session) = of_thread(parts, place.repo.id, number).await? else {
+                return Ok(ignored(NOT_OURS));
+            };
+            if !may_command(parts, &place, &by).await? {
+                return Ok(ignored("the sender has no write access"));
+            }
+            Ok(entries([(session.id, Entry::Noted { by, text, comment })]))
+        }
+        Fact::Approved { .. } => Ok(ignored("approvals decide nothing in this version")),
+        Fact::InstallationGone { installation } => no_access(parts, Some(installation), &[]).await,
+        Fact::RepositoriesRemoved { repos, .. } => no_access(parts, None, &repos).await,
+        Fact::RepositoryGone { place } => no_access(parts, None, &[place.repo.id]).await,
+        Fact::RepositoryChanged { .. } => Ok(ignored("ids stay; names are read again when they are needed")),
+    }
+}
+
+fn entries(all: impl IntoIterator<Item = (SessionId, Entry)>) -> Settled {
+    let entries: Vec<_> = all.into_iter().collect();
+    match entries.is_empty() {
+        true => ignored(NOT_OURS),
+        false => (Fate::Taken("given to its session"), Acceptance { entries, ..Acceptance::default() }),
+    }
+}
+
+fn repository(parts: &Parts, place: &Place) -> Option<Repository> {
+    place.installation.map(|i| parts.github.repository(i, &place.repo))
+}
+
+async fn of_thread(parts: &Parts, repo: RepoId, number: Number) -> Result<Option<Summary>, Unsettled> {
+    Ok(match parts.store.session_of_issue(repo, number).await? {
+        None => parts.store.session_of_pull(repo, number).await?,
+        found => found,
+    })
+}
+
+async fn may_command(parts: &Parts, place: &Place, by: &Actor) -> Result<bool, Unsettled> {
+    match repository(parts, place) {
+        Some(repository) => Ok(repository.permission(by).await?.may_command()),
+        None => Ok(false),
+    }
+}
+
+/// A branch of ours moved. GitHub is asked where it is now *before* the session is read: our own pushes are then known to
+/// the session, and an old webhook about an older head of ours misleads nobody.
+async fn pushed(parts: &Parts, place: &Place, branch: &str, after: Option<Sha>) -> Result<Settled, Unsettled> {
+    if parts.store.session_of_branch(place.repo.id, branch).await?.is_none() {
+        return Ok(ignored(NOT_OURS));
+    }
+    let Some(repository) = repository(parts, place) else { return Ok(ignored(NOT_OURS)) };
+    let live = repository.branch(branch).await?;
+    let Some(session) = parts.store.session_of_branch(place.repo.id, branch).await? else {
+        return Ok(ignored(NOT_OURS));
+    };
+    let Some(live) = live else {
+        return Ok(match after {
+            None => entries([(session.id, Entry::BranchDeleted)]),
+            Some(_) => ignored("the branch is gone again; its own event tells"),
+        });
+    };
+    if is_known(&session, &live) {
+        return Ok(ignored("our own push"));
+    }
+    let Some(head) = session.state.facts.head.clone() else { return Ok(ignored("nothing was pushed by us yet")) };
+    let mirror = parts.mirror(&session.state).await?;
+    let refs = [&session.state.facts.base.branch, &session.state.facts.branch].map(|b| format!("refs/heads/{b}"));
+    let found = parts.fetch(&mirror, &repository, &refs).await?;
+    let whose = match found.first().cloned().flatten() {
+        Some(base) => look::whose(&mirror, &live, &head, &base).await?,
+        None => Whose::Foreign,
+    };
+    Ok(entries([(session.id, Entry::HeadMoved { head: live, whose })]))
+}
+
+fn is_known(session: &Summary, live: &Sha) -> bool {
+    let facts = &session.state.facts;
+    let publishing = matches!(&session.state.phase, Phase::Publishing { commit, .. } if commit == live);
+    publishing || facts.head.as_ref() == Some(live) || facts.rounds.iter().any(|r| r.commit.as_ref() == Some(live))
+}
+
+/// A pull request of ours changed: closed or open is read live, since the two events can cross.
+async fn pull(parts: &Parts, place: &Place, number: Number, action: &str) -> Result<Settled, Unsettled> {
+    let Some(repository) = repository(parts, place) else { return Ok(ignored(NOT_OURS)) };
+    let session = match action {
+        "reopened" => parts.store.latest_of_thread(place.repo.id, number).await?,
+        _ => parts.store.session_of_pull(place.repo.id, number).await?,
+    };
+    let ours = session.filter(|s| s.state.facts.pull.as_ref().is_some_and(|p| p.number == number));
+    let Some(session) = ours else { return Ok(ignored(NOT_OURS)) };
+    let entry = match action {
+        "closed" | "reopened" => {
+            let live = repository.pull(number).await?;
+            match (action, live.open) {
+                ("closed", false) => Entry::PullClosed { merged: live.merged },
+                ("reopened", true) => Entry::PullReopened { head: live.head },
+                _ => return Ok(ignored("it has changed again since")),
+            }
+        }
+        "enqueued" => Entry::MergeQueue { inside: true },
+        "dequeued" => Entry::MergeQueue { inside: false },
+        _ => return Ok(ignored("nothing follows from that")),
+    };
+    Ok(entries([(session.id, entry)]))
+}
+
+async fn no_access(
+    parts: &Parts,
+    installation: Option<InstallationId>,
+    repos: &[RepoId],
+) -> Result<Settled, Unsettled> {
+    let mut sessions = Vec::new();
+    if installation.is_some() {
+        sessions = parts.store.live_sessions(installation, None).await?;
+    }
+    for repo in repos {
+        sessions.extend(parts.store.live_sessions(None, Some(*repo)).await?);
+    }
+    Ok(entries(sessions.into_iter().map(|s| (s.id, Entry::NoAccess))))
+}

@@ -1,0 +1,117 @@
+//! Settles deliveries: what each implies is asked of GitHub first, then written with its fate in one transaction.
+
+mod fact;
+mod trigger;
+
+use super::{Parts, worker::idle};
+use crate::{
+    domain::delivery::{self, Delivery as Sorted, Us},
+    git::GitError,
+    github::GitHubError,
+    store::{Acceptance, Delivery, Fate, StoreError},
+};
+use std::{collections::HashMap, time::Duration};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Deliveries taken up at once.
+const BATCH: u32 = 100;
+
+/// A delivery that GitHub keeps us from settling is tried this often, then set aside where people see it.
+const TRIES: u32 = 20;
+
+/// Waits between tries double up to this.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// Why a delivery could not be settled.
+#[derive(Debug, thiserror::Error)]
+enum Unsettled {
+    #[error("{0}")]
+    GitHub(#[from] GitHubError),
+    #[error("{0}")]
+    Git(#[from] GitError),
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    #[error("{0}")]
+    Halt(#[from] super::Halt),
+}
+
+/// A delivery's fate and what it writes.
+type Settled = (Fate, Acceptance);
+
+/// Settles deliveries until `shutdown`.
+pub(super) async fn run(parts: Parts, shutdown: CancellationToken) {
+    let mut waiting: HashMap<String, (u32, Instant)> = HashMap::new();
+    while !shutdown.is_cancelled() {
+        let changed = parts.store.changed();
+        let open = match parts.store.open_deliveries(BATCH).await {
+            Ok(open) => open,
+            Err(error) => {
+                tracing::error!(%error, "deliveries cannot be read");
+                Vec::new()
+            }
+        };
+        waiting.retain(|guid, _| open.iter().any(|d| d.guid == *guid));
+        let mut any = false;
+        for delivery in open {
+            let tries = waiting.get(&delivery.guid).copied();
+            if tries.is_some_and(|(_, next)| next > Instant::now()) {
+                continue;
+            }
+            any = true;
+            let tries = tries.map_or(1, |(n, _)| n + 1);
+            if let Err(error) = settle(&parts, &delivery).await {
+                tracing::warn!(guid = delivery.guid, event = delivery.event, %error, tries, "not settled yet");
+                let wait = Duration::from_millis(500) * 2u32.saturating_pow(tries.min(12));
+                waiting.insert(delivery.guid.clone(), (tries, Instant::now() + wait.min(LONGEST_WAIT)));
+                set_aside(&parts, &delivery, tries, &error).await;
+            }
+        }
+        if !any {
+            idle(changed, &shutdown).await;
+        }
+    }
+}
+
+/// After too many tries a delivery is set aside; looking covers for what it would have said.
+async fn set_aside(parts: &Parts, delivery: &Delivery, tries: u32, error: &Unsettled) {
+    let hopeless = matches!(error, Unsettled::GitHub(e) if e.retry_after().is_none());
+    if tries < TRIES && !(hopeless && tries >= 2) {
+        return;
+    }
+    let fate = Fate::Quarantined(error.to_string());
+    if let Err(error) = parts.store.accept(&delivery.guid, &fate, &Acceptance::default()).await {
+        tracing::error!(guid = delivery.guid, %error, "the delivery could not be set aside");
+    }
+}
+
+async fn settle(parts: &Parts, delivery: &Delivery) -> Result<(), Unsettled> {
+    let (fate, acceptance) = sort(parts, delivery).await?;
+    tracing::debug!(guid = delivery.guid, event = delivery.event, ?fate, "settled");
+    match parts.store.accept(&delivery.guid, &fate, &acceptance).await {
+        // Another delivery made the session in the meantime: settled anew, this one joins it.
+        Err(StoreError::Owned(_)) => {
+            let (fate, acceptance) = sort(parts, delivery).await?;
+            Ok(parts.store.accept(&delivery.guid, &fate, &acceptance).await?)
+        }
+        other => Ok(other?),
+    }
+}
+
+async fn sort(parts: &Parts, delivery: &Delivery) -> Result<Settled, Unsettled> {
+    let payload = match serde_json::from_slice(&delivery.body) {
+        Ok(payload) => payload,
+        Err(error) => return Ok((Fate::Quarantined(format!("not JSON: {error}")), Acceptance::default())),
+    };
+    let app = parts.app().await?;
+    let us = Us { app: app.id, slug: &app.slug, word: &parts.settings.word, label: "fixpoint", bots: &[] };
+    match delivery::sort(&delivery.event, &payload, &us) {
+        Sorted::Ignore(reason) => Ok(ignored(reason)),
+        Sorted::Fact(fact) => fact::settle(parts, fact).await,
+        Sorted::Trigger(trigger) => trigger::settle(parts, app, *trigger).await,
+    }
+}
+
+fn ignored(reason: &'static str) -> Settled {
+    (Fate::Ignored(reason), Acceptance::default())
+}
