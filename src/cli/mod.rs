@@ -1,5 +1,7 @@
 //! The commands of the program, a file each.
 
+mod explain;
+
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -13,9 +15,23 @@ struct Cli {
 
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    /// Say what would be made of an input, and why; touches nothing.
+    #[command(subcommand)]
+    Explain(explain::Explain),
+}
 
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
-    match Cli::parse().command {}
+    let done = match Cli::parse().command {
+        Command::Explain(explain) => explain::run(&explain),
+    };
+    done.unwrap_or_else(|error| complain(&error))
+}
+
+/// What went wrong, in one line for the person at the terminal.
+#[allow(clippy::print_stderr, reason = "the only place where the program's errors are printed")]
+fn complain(error: &anyhow::Error) -> ExitCode {
+    eprintln!("fixpoint: {error:#}");
+    ExitCode::from(2)
 }
