@@ -15,3 +15,5 @@ pub mod llm;
 pub mod sandbox;
 pub mod store;
 pub mod toolbox;
+pub mod app;
+pub mod work;

@@ -16,14 +16,22 @@ struct Cli {
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what fixpoint would make of an input, and why.
+    /// Say what would be made of an input, and why; touches nothing.
     #[command(subcommand)]
     Explain(explain::Explain),
 }
 
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Explain(explain) => explain.run(),
-    }
+    let done = match Cli::parse().command {
+        Command::Explain(explain) => explain::run(explain),
+    };
+    done.unwrap_or_else(|error| complain(&error))
+}
+
+/// What went wrong, in one line for the person at the terminal.
+#[allow(clippy::print_stderr, reason = "the only place where the program's errors are printed")]
+fn complain(error: &anyhow::Error) -> ExitCode {
+    eprintln!("fixpoint: {error:#}");
+    ExitCode::from(2)
 }

@@ -4,6 +4,7 @@
 //! out the same, and so that every rule can be tested without a server.
 
 pub mod command;
+pub mod delivery;
 pub mod failure;
 pub mod ids;
 pub mod limits;

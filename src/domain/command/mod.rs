@@ -1,4 +1,14 @@
 //! The one grammar of commands in comments.
+//!
+//! A comment is Markdown, and only what a reader sees as a line of plain text may command: [`lines`] finds those, [`words`]
+//! reads the words of one, [`options`] its options. The instruction itself is never rendered: it stays as it was written.
+
+mod lines;
+mod options;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 use serde::Serialize;
 
@@ -88,9 +98,37 @@ pub enum Read {
     Nothing(&'static str),
 }
 
+/// Comments longer than this, in bytes, are read only so far: GitHub takes 65,536 characters of at most four bytes.
+const READ_LIMIT: usize = 4 * 65_536;
+
+/// Characters of a line that is named to people as not taken.
+const NAMED_LIMIT: usize = 60;
+
 /// Reads a comment as Markdown: a command stands at the start of a line of a top-level paragraph, outside code, quotes,
-/// raw HTML and comments.
+/// raw HTML and comments. Takes time linear in the comment's length.
 pub fn read(comment: &str, reading: &Reading<'_>) -> Read {
-    let _ = (comment, reading);
-    todo!()
+    let comment = &comment[..comment.floor_char_boundary(READ_LIMIT)];
+    // A file saved by an editor may begin with a byte order mark; no reader sees it, and it is not part of a line.
+    let comment = comment.strip_prefix('\u{feff}').unwrap_or(comment);
+    let (commands, why_none) = lines::find(comment, reading);
+    let Some(first) = commands.first() else { return Read::Nothing(why_none) };
+    let until = commands.get(1).map_or(comment.len(), |next| next.start);
+    let line = &comment[first.rest..first.end];
+    let below = &comment[first.end..until];
+    match words::interpret(line, below, reading) {
+        Ok((command, instruction, options)) => {
+            let not_taken =
+                commands[1..].iter().map(|later| named(&comment[later.start..later.end])).collect();
+            Read::Command(Command { command, instruction, options, not_taken })
+        }
+        Err(sentence) => Read::Mistake(sentence),
+    }
+}
+
+fn named(line: &str) -> String {
+    let line = line.trim_end();
+    match line.char_indices().nth(NAMED_LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }

@@ -1,10 +1,15 @@
 //! What CI says about one commit, as one of a closed set of verdicts.
 
 mod checks;
+mod gather;
 mod judge;
+mod lenient;
+mod red;
+mod signs;
 
-pub use checks::{CheckRun, Checks, Status, Suite, WorkflowRun};
-pub use judge::{Context, Judgement, RedCheck, judge};
+pub use checks::{Annotation, App, CheckRun, Checks, Output, Status, Suite, SuiteRef, WorkflowRun};
+pub use judge::{Context, Judgement, judge};
+pub use red::RedCheck;
 
 use crate::domain::Failure;
 use serde::{Deserialize, Serialize};
@@ -58,4 +63,25 @@ pub enum Verdict {
         /// The checks that never finished.
         pending: Vec<String>,
     },
+}
+
+impl Verdict {
+    /// What it rests on, in one line without Markdown beyond code spans.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Pending { tally: (green, all) } => format!("not settled yet: {green} of {all} green"),
+            Self::Green { tally: (green, all) } => format!("{green} of {all} green"),
+            Self::Red { failures, tally: (green, all) } => {
+                let names: Vec<&str> = failures.iter().map(|failure| failure.check.as_str()).collect();
+                format!("{green} of {all} green; red: {}", names.join(", "))
+            }
+            Self::NoCi => "no check ran on this commit, and none should".to_owned(),
+            Self::AwaitingApproval { workflows, .. } => {
+                format!("{workflows} waiting for a maintainer's approval")
+            }
+            Self::NotStarted { why } | Self::Infrastructure { why, .. } => why.clone(),
+            Self::Cancelled => "somebody cancelled the checks".to_owned(),
+            Self::TimedOut { pending } => format!("never finished: {}", pending.join(", ")),
+        }
+    }
 }
