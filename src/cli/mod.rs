@@ -1,5 +1,6 @@
 //! The commands of the program, a file each.
 
+mod config;
 mod explain;
 
 use clap::{Parser, Subcommand};
@@ -16,6 +17,8 @@ struct Cli {
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Print the configuration's example, or check one
+    Config(config::Args),
     /// Show what fixpoint would make of an input, and why.
     #[command(subcommand)]
     Explain(explain::Explain),
@@ -24,6 +27,7 @@ enum Command {
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
     match Cli::parse().command {
+        Command::Config(args) => config::run(args),
         Command::Explain(explain) => explain.run(),
     }
 }
