@@ -1,11 +1,12 @@
 //! The commands of the program, a file each.
 
+mod config;
 mod explain;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Turns a comment into a pull request and stays with it until CI is green.
+/// Turns a comment into a pull request and stays with it until CI is green
 #[derive(Debug, Parser)]
 #[command(name = "fixpoint", version, about)]
 struct Cli {
@@ -16,7 +17,9 @@ struct Cli {
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say what would be made of an input, and why; touches nothing.
+    /// Print the configuration's example, or check one
+    Config(config::Args),
+    /// Show what would be made of an input, and why; touches nothing
     #[command(subcommand)]
     Explain(explain::Explain),
 }
@@ -24,6 +27,7 @@ enum Command {
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Config(args) => Ok(config::run(args)),
         Command::Explain(explain) => explain::run(explain),
     };
     done.unwrap_or_else(|error| complain(&error))

@@ -1,1 +1,0 @@
-//! Configuration: defaults < file < environment < flags; the only reader of the environment.

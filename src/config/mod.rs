@@ -1,0 +1,186 @@
+//! Configuration: defaults < file < environment < flags; the only reader of the environment.
+//!
+//! Every setting is declared once, in `sections.rs`, with its default and the sentence that the generated example prints.
+//! A setting that does not exist is an error with its place in the file. Secrets are wrapped as they are read, and come
+//! as a value, from a file (`…_file`) or from the environment.
+
+mod flags;
+mod place;
+mod secrets;
+mod sections;
+mod units;
+
+#[cfg(test)]
+mod tests;
+
+pub use flags::Flags;
+pub use sections::{
+    Engine, GitHub, Limits, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
+};
+
+use confique::{Config as _, Layer as _};
+use secrecy::SecretString;
+use std::path::{Path, PathBuf};
+
+/// The file that is read where none is named, if it is there.
+pub const FILE: &str = "fixpoint.toml";
+/// The environment variable that names another.
+const FILE_VARIABLE: &str = "FIXPOINT_CONFIG";
+/// What all of our variables begin with.
+const PREFIX: &str = "FIXPOINT_";
+
+/// Settings of fixpoint. Each can stay away; what `fixpoint serve` cannot do without, `fixpoint config check` names.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Config {
+    /// The word that begins a command in a comment, without the slash.
+    #[config(default = "code", env = "FIXPOINT_COMMAND")]
+    pub command: String,
+
+    /// Where everything is kept that must not be lost: `sqlite:PATH`, or `postgres://…` for several nodes.
+    #[config(default = "sqlite:data/fixpoint.db", env = "FIXPOINT_DATABASE")]
+    pub database: SecretString,
+
+    /// A file to read `database` from, where the address holds a password.
+    #[config(env = "FIXPOINT_DATABASE_FILE")]
+    pub database_file: Option<PathBuf>,
+
+    /// Copies of repositories. Can be deleted while fixpoint does not run; it then fetches them again.
+    #[config(default = "data", env = "FIXPOINT_DATA_DIR")]
+    pub data_dir: PathBuf,
+
+    /// With less free space than this in `data_dir` nothing new is begun.
+    #[config(default = "1 GiB", deserialize_with = units::bytes, env = "FIXPOINT_MIN_FREE_DISK")]
+    pub min_free_disk: u64,
+
+    /// The listener.
+    #[config(nested)]
+    pub server: Server,
+    /// The forge and the App.
+    #[config(nested)]
+    pub github: GitHub,
+    /// Where the agent's work runs. It has no network and no credential, whatever stands here.
+    #[config(nested)]
+    pub sandbox: Sandbox,
+    /// What thinks.
+    #[config(nested)]
+    pub model: Model,
+    /// What a session may use. Spans like "45m" or "3h", money like "$5", sizes like "5 MiB".
+    #[config(nested)]
+    pub limits: Limits,
+    /// What may be pushed, and when a person is asked first.
+    #[config(nested)]
+    pub publish: Publish,
+    /// What is written to standard error.
+    #[config(nested)]
+    pub log: Log,
+}
+
+/// A configuration that cannot be used; says where and what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+type ConfigLayer = <Config as confique::Config>::Layer;
+
+impl Config {
+    /// Reads the file, the environment and the flags, each over the one before; reads the files secrets are in.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the place of the first mistake.
+    pub fn load(flags: &Flags) -> Result<Self, ConfigError> {
+        let file = flags.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
+        let file = match file {
+            Some(named) => read(&named)?,
+            None if Path::new(FILE).exists() => read(Path::new(FILE))?,
+            None => ConfigLayer::empty(),
+        };
+        let environment = ConfigLayer::from_env().map_err(|e| ConfigError(format!("{e:#}")))?;
+        let mut config = Self::merge([flags.layer(), environment, file])?;
+        config.key_from_environment()?;
+        Ok(config)
+    }
+
+    /// Reads a text as a configuration file over the defaults; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the place of the first mistake.
+    pub fn parse(text: &str, name: &str) -> Result<Self, ConfigError> {
+        Self::merge([place::parse(text, name)?])
+    }
+
+    /// The highest layer comes first.
+    fn merge<const N: usize>(layers: [ConfigLayer; N]) -> Result<Self, ConfigError> {
+        let mut merged = ConfigLayer::empty();
+        for mut layer in layers {
+            secrets::give_way(&merged, &mut layer);
+            secrets::read_files(&mut layer)?;
+            merged = merged.with_fallback(layer);
+        }
+        let mut defaults = ConfigLayer::default_values();
+        secrets::give_way(&merged, &mut defaults);
+        let config =
+            Self::from_layer(merged.with_fallback(defaults)).map_err(|e| ConfigError(format!("{e:#}")))?;
+        secrets::check(&config)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let word = &self.command;
+        if word.is_empty() || !word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            return Err(ConfigError(format!("command: {word:?} is not letters, digits and dashes alone")));
+        }
+        if self.model.provider == Provider::OpenaiCompatible && self.model.url.is_none() {
+            return Err(ConfigError(
+                "model.url: where the OpenAI-compatible server is must be said".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// What `fixpoint serve` cannot do without and is not set, a sentence each.
+    pub fn missing(&self) -> Vec<String> {
+        let github = &self.github;
+        let wants = [
+            ("github.app_id", github.app_id.is_some(), "the App's id, from its settings page"),
+            ("github.private_key_file", github.private_key.is_some(), "the App's private key, a PEM file"),
+            ("github.webhook_secret_file", github.webhook_secret.is_some(), "the App's webhook secret"),
+            ("model.key_file", !self.model.needs_key() || self.model.key.is_some(), "the model's key"),
+        ];
+        let missing = wants.into_iter().filter(|(_, there, _)| !there);
+        missing.map(|(setting, _, what)| format!("{setting} is not set: {what}")).collect()
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        #[expect(
+            clippy::expect_used,
+            reason = "every setting has a default or is optional; a test builds it"
+        )]
+        Self::from_layer(ConfigLayer::default_values()).expect("the defaults are whole")
+    }
+}
+
+/// The commented example, with every setting and its default.
+pub fn example() -> String {
+    confique::toml::template::<Config>(confique::toml::FormatOptions::default())
+}
+
+/// Variables that begin like ours and are none: most likely typing mistakes. Not an error, since whoever runs the
+/// process may put some there (Kubernetes does, for a service of our name).
+pub fn unknown_variables() -> Vec<String> {
+    let known = place::variables(&Config::META);
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let strange =
+        names.filter(|n| n.starts_with(PREFIX) && n != FILE_VARIABLE && !known.contains(&n.as_str()));
+    strange.map(|n| format!("{n} is not a setting{}", place::meant(&n, &known))).collect()
+}
+
+fn read(file: &Path) -> Result<ConfigLayer, ConfigError> {
+    let name = file.display().to_string();
+    let text =
+        std::fs::read_to_string(file).map_err(|e| ConfigError(format!("{name} cannot be read: {e}")))?;
+    place::parse(&text, &name)
+}

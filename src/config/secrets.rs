@@ -1,0 +1,102 @@
+//! Secrets: given as a value, or as the path of a file that holds it (as container platforms mount them).
+
+use super::{Config, ConfigError, ConfigLayer, Provider};
+use secrecy::{ExposeSecret, SecretString};
+use std::path::PathBuf;
+
+/// Shorter ones can be guessed by trying.
+const SHORTEST_WEBHOOK_SECRET: usize = 32;
+
+/// A secret's two settings in a layer, under its name.
+type Pair<'a> = (&'static str, &'a mut Option<SecretString>, &'a mut Option<PathBuf>);
+
+fn pairs(layer: &mut ConfigLayer) -> [Pair<'_>; 5] {
+    let (github, model) = (&mut layer.github, &mut layer.model);
+    [
+        ("database", &mut layer.database, &mut layer.database_file),
+        ("github.private_key", &mut github.private_key, &mut github.private_key_file),
+        ("github.webhook_secret", &mut github.webhook_secret, &mut github.webhook_secret_file),
+        ("github.webhook_secret_old", &mut github.webhook_secret_old, &mut github.webhook_secret_old_file),
+        ("model.key", &mut model.key, &mut model.key_file),
+    ]
+}
+
+/// A secret of a higher layer replaces the lower one's, in whichever form either is given.
+pub(super) fn give_way(higher: &ConfigLayer, layer: &mut ConfigLayer) {
+    let (github, model) = (&higher.github, &higher.model);
+    let set = [
+        higher.database.is_some(),
+        github.private_key.is_some(),
+        github.webhook_secret.is_some(),
+        github.webhook_secret_old.is_some(),
+        model.key.is_some() || model.key_env.is_some(),
+    ];
+    for ((_, value, file), set) in pairs(layer).into_iter().zip(set) {
+        if set {
+            (*value, *file) = (None, None);
+        }
+    }
+    if model.key.is_some() {
+        layer.model.key_env = None;
+    }
+}
+
+/// Reads the files that secrets are in.
+pub(super) fn read_files(layer: &mut ConfigLayer) -> Result<(), ConfigError> {
+    for (name, value, file) in pairs(layer) {
+        let Some(path) = file.as_ref() else { continue };
+        if value.is_some() {
+            return Err(ConfigError(format!("{name} and {name}_file are both set: keep one")));
+        }
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| ConfigError(format!("{name}_file: {} cannot be read: {e}", path.display())))?;
+        // The last line end is the editor's, not the secret's.
+        *value = Some(text.trim_end_matches(['\r', '\n']).into());
+    }
+    Ok(())
+}
+
+impl Config {
+    /// Takes the model's key from the variable that `key_env` names (else the provider's usual one), where no key is set.
+    pub(super) fn key_from_environment(&mut self) -> Result<(), ConfigError> {
+        let usual = match self.model.provider {
+            Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Provider::Openai => Some("OPENAI_API_KEY"),
+            Provider::OpenaiCompatible => None,
+        };
+        let named = self.model.key_env.as_deref();
+        let Some(variable) = named.or(usual).filter(|_| self.model.key.is_none()) else { return Ok(()) };
+        match std::env::var(variable) {
+            Ok(key) if !key.is_empty() => self.model.key = Some(key.into()),
+            _ if named.is_some() => {
+                return Err(ConfigError(format!("model.key_env: the variable {variable} is not set")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Checks what can be checked without using them.
+pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
+    let secrets = [
+        ("github.webhook_secret", &config.github.webhook_secret),
+        ("github.webhook_secret_old", &config.github.webhook_secret_old),
+    ];
+    for (name, secret) in secrets {
+        let length = secret.as_ref().map_or(usize::MAX, |s| s.expose_secret().len());
+        if length < SHORTEST_WEBHOOK_SECRET {
+            return Err(ConfigError(format!(
+                "{name} has {length} characters and needs at least {SHORTEST_WEBHOOK_SECRET}: \
+                 `openssl rand -hex 32` makes one; set the same at GitHub"
+            )));
+        }
+    }
+    let key = config.github.private_key.as_ref();
+    if key.is_some_and(|key| !key.expose_secret().contains("-----BEGIN ")) {
+        return Err(ConfigError(
+            "github.private_key is no PEM: it begins with `-----BEGIN RSA PRIVATE KEY-----`".to_owned(),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,339 @@
+//! The settings, each declared once. The comments are the text of the generated example.
+
+use super::units;
+use crate::domain;
+use secrecy::SecretString;
+use serde::Deserialize;
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+use url::Url;
+
+/// The listener.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Server {
+    /// Address and port. Put a proxy that ends TLS before it.
+    #[config(default = "127.0.0.1:3000", env = "FIXPOINT_SERVER_LISTEN")]
+    pub listen: SocketAddr,
+
+    /// Under which address people reach it. Without one no message links to a page.
+    #[config(env = "FIXPOINT_SERVER_PUBLIC_URL")]
+    pub public_url: Option<Url>,
+}
+
+/// The forge and the App.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct GitHub {
+    /// The API; `https://HOST/api/v3` for GitHub Enterprise.
+    #[config(default = "https://api.github.com", env = "FIXPOINT_GITHUB_API_URL")]
+    pub api_url: Url,
+
+    /// Where people read and git fetches.
+    #[config(default = "https://github.com", env = "FIXPOINT_GITHUB_WEB_URL")]
+    pub web_url: Url,
+
+    /// The App's id or client id.
+    #[config(deserialize_with = units::text, env = "FIXPOINT_GITHUB_APP_ID")]
+    pub app_id: Option<String>,
+
+    /// The App's private key (PEM). Better: `private_key_file`.
+    #[config(env = "FIXPOINT_GITHUB_PRIVATE_KEY")]
+    pub private_key: Option<SecretString>,
+
+    /// The file with the App's private key.
+    #[config(env = "FIXPOINT_GITHUB_PRIVATE_KEY_FILE")]
+    pub private_key_file: Option<PathBuf>,
+
+    /// What deliveries are signed with, at least 32 characters. Better: `webhook_secret_file`.
+    #[config(env = "FIXPOINT_GITHUB_WEBHOOK_SECRET")]
+    pub webhook_secret: Option<SecretString>,
+
+    /// The file with the webhook secret.
+    #[config(env = "FIXPOINT_GITHUB_WEBHOOK_SECRET_FILE")]
+    pub webhook_secret_file: Option<PathBuf>,
+
+    /// While the secret is being changed: the one before, which is taken too.
+    #[config(env = "FIXPOINT_GITHUB_WEBHOOK_SECRET_OLD")]
+    pub webhook_secret_old: Option<SecretString>,
+
+    /// The file with the secret before.
+    #[config(env = "FIXPOINT_GITHUB_WEBHOOK_SECRET_OLD_FILE")]
+    pub webhook_secret_old_file: Option<PathBuf>,
+}
+
+/// Where the agent's work runs. It has no network and no credential, whatever stands here.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Sandbox {
+    /// "docker" (also Podman), or "local": a process of this machine, which is no boundary at all.
+    #[config(default = "docker", env = "FIXPOINT_SANDBOX_KIND")]
+    pub kind: Engine,
+
+    /// The image. It has no network: what a build needs must be in it.
+    #[config(default = "fixpoint-sandbox", env = "FIXPOINT_SANDBOX_IMAGE")]
+    pub image: String,
+
+    /// The engine: `unix:///var/run/docker.sock`, `tcp://…`. Without it the engine's own default.
+    #[config(env = "FIXPOINT_SANDBOX_HOST")]
+    pub host: Option<String>,
+
+    /// A runtime other than the engine's default, e.g. "runsc".
+    #[config(env = "FIXPOINT_SANDBOX_RUNTIME")]
+    pub runtime: Option<String>,
+
+    /// Processor cores.
+    #[config(default = 2.0, env = "FIXPOINT_SANDBOX_CPUS")]
+    pub cpus: f64,
+
+    /// Memory.
+    #[config(default = "4 GiB", deserialize_with = units::bytes, env = "FIXPOINT_SANDBOX_MEMORY")]
+    pub memory: u64,
+
+    /// Processes and threads.
+    #[config(default = 1024, env = "FIXPOINT_SANDBOX_PIDS")]
+    pub pids: u32,
+
+    /// Workspace, `/tmp` and home together; held in memory.
+    #[config(default = "2 GiB", deserialize_with = units::bytes, env = "FIXPOINT_SANDBOX_DISK")]
+    pub disk: u64,
+}
+
+/// What runs sandboxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// Containers of Docker or Podman.
+    Docker,
+    /// A process of this machine: no boundary.
+    Local,
+}
+
+/// What thinks.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Model {
+    /// "anthropic", "openai", or "openai-compatible" with a `url`.
+    #[config(default = "anthropic", env = "FIXPOINT_MODEL_PROVIDER")]
+    pub provider: Provider,
+
+    /// The provider's name for the model.
+    #[config(default = "claude-sonnet-4-5", env = "FIXPOINT_MODEL_NAME")]
+    pub name: String,
+
+    /// Where it is asked, e.g. `http://127.0.0.1:11434/v1/`. Without it the provider's own address.
+    #[config(env = "FIXPOINT_MODEL_URL")]
+    pub url: Option<Url>,
+
+    /// The key. Better: `key_file`, or the variable that `key_env` names.
+    #[config(env = "FIXPOINT_MODEL_KEY")]
+    pub key: Option<SecretString>,
+
+    /// The file with the key.
+    #[config(env = "FIXPOINT_MODEL_KEY_FILE")]
+    pub key_file: Option<PathBuf>,
+
+    /// The environment variable with the key. Without it `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`.
+    #[config(env = "FIXPOINT_MODEL_KEY_ENV")]
+    pub key_env: Option<String>,
+
+    /// The longest wait for a reply to begin.
+    #[config(default = "5m", deserialize_with = units::span, env = "FIXPOINT_MODEL_PATIENCE")]
+    pub patience: Duration,
+
+    /// Prices beside the known ones, for a million tokens:
+    /// `prices."my-model" = { input = "$3", output = "$15", cache_read = "$0.30", cache_write = "$3.75" }`.
+    #[config(default = {})]
+    pub prices: BTreeMap<String, Price>,
+}
+
+/// Whose wire a model speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provider {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI itself.
+    Openai,
+    /// Another server that speaks OpenAI's wire.
+    OpenaiCompatible,
+}
+
+/// A model's prices, in millionths of a dollar for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Read, not from a cache.
+    #[serde(deserialize_with = "units::money")]
+    pub input: u64,
+    /// Written.
+    #[serde(deserialize_with = "units::money")]
+    pub output: u64,
+    /// Read from the provider's cache.
+    #[serde(deserialize_with = "units::money")]
+    pub cache_read: u64,
+    /// Written into the provider's cache.
+    #[serde(deserialize_with = "units::money")]
+    pub cache_write: u64,
+}
+
+impl Model {
+    /// A server of the operator's own may ask for none.
+    pub fn needs_key(&self) -> bool {
+        self.provider != Provider::OpenaiCompatible
+    }
+}
+
+/// What a session may use. Spans like "45m" or "3h", money like "$5", sizes like "5 MiB".
+#[derive(Clone, Debug, PartialEq, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Limits {
+    /// Rounds a request, the first included. Later rounds rarely succeed where three failed.
+    #[config(default = 3, env = "FIXPOINT_LIMITS_ROUNDS")]
+    pub rounds: u32,
+
+    /// Requests a pull request and day.
+    #[config(default = 10, env = "FIXPOINT_LIMITS_REQUESTS_A_DAY")]
+    pub requests_a_day: u32,
+
+    /// Steps of the agent a round.
+    #[config(default = 200, env = "FIXPOINT_LIMITS_STEPS")]
+    pub steps: u32,
+
+    /// A round's wall clock.
+    #[config(default = "45m", deserialize_with = units::span, env = "FIXPOINT_LIMITS_ROUND")]
+    pub round: Duration,
+
+    /// Money a request.
+    #[config(default = "$5", deserialize_with = units::money, env = "FIXPOINT_LIMITS_REQUEST_MONEY")]
+    pub request_money: u64,
+
+    /// Tokens a request, where no price is known.
+    #[config(default = 5_000_000, env = "FIXPOINT_LIMITS_REQUEST_TOKENS")]
+    pub request_tokens: u64,
+
+    /// Money a repository and day.
+    #[config(default = "$25", deserialize_with = units::money, env = "FIXPOINT_LIMITS_REPOSITORY_MONEY_A_DAY")]
+    pub repository_money_a_day: u64,
+
+    /// Money an installation and day.
+    #[config(default = "$100", deserialize_with = units::money, env = "FIXPOINT_LIMITS_INSTALLATION_MONEY_A_DAY")]
+    pub installation_money_a_day: u64,
+
+    /// Rounds at once. Without it half the processor's cores, at least one.
+    #[config(env = "FIXPOINT_LIMITS_AT_ONCE")]
+    pub at_once: Option<u32>,
+
+    /// Rounds at once in a repository.
+    #[config(default = 2, env = "FIXPOINT_LIMITS_AT_ONCE_A_REPOSITORY")]
+    pub at_once_a_repository: u32,
+
+    /// Rounds at once in an installation.
+    #[config(default = 4, env = "FIXPOINT_LIMITS_AT_ONCE_AN_INSTALLATION")]
+    pub at_once_an_installation: u32,
+
+    /// Changed files a round.
+    #[config(default = 100, env = "FIXPOINT_LIMITS_FILES")]
+    pub files: u32,
+
+    /// Size of a changed file.
+    #[config(default = "5 MiB", deserialize_with = units::bytes, env = "FIXPOINT_LIMITS_FILE_SIZE")]
+    pub file_size: u64,
+
+    /// Size of all changed files.
+    #[config(default = "50 MiB", deserialize_with = units::bytes, env = "FIXPOINT_LIMITS_TOTAL_SIZE")]
+    pub total_size: u64,
+
+    /// How long a commit may go without any check before it counts as having none.
+    #[config(default = "3m", deserialize_with = units::span, env = "FIXPOINT_LIMITS_CI_START")]
+    pub ci_start: Duration,
+
+    /// How long all checks must have stood still before a verdict.
+    #[config(default = "20s", deserialize_with = units::span, env = "FIXPOINT_LIMITS_SETTLE")]
+    pub settle: Duration,
+
+    /// How long to wait for checks that have started.
+    #[config(default = "3h", deserialize_with = units::span, env = "FIXPOINT_LIMITS_CI_WAIT")]
+    pub ci_wait: Duration,
+
+    /// How long to wait for a person's answer.
+    #[config(default = "7d", deserialize_with = units::span, env = "FIXPOINT_LIMITS_PERSON")]
+    pub person: Duration,
+
+    /// Re-runs of one check on one head.
+    #[config(default = 1, env = "FIXPOINT_LIMITS_RERUNS_A_CHECK")]
+    pub reruns_a_check: u32,
+
+    /// Re-runs on one head.
+    #[config(default = 2, env = "FIXPOINT_LIMITS_RERUNS_A_HEAD")]
+    pub reruns_a_head: u32,
+}
+
+impl Limits {
+    /// What the session's steps decide by.
+    pub fn session(&self) -> domain::Limits {
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        domain::Limits {
+            rounds: self.rounds,
+            requests_a_day: self.requests_a_day,
+            steps: self.steps,
+            round: self.round,
+            request_micros: self.request_money,
+            request_tokens: self.request_tokens,
+            files: size(u64::from(self.files)),
+            file_bytes: size(self.file_size),
+            total_bytes: size(self.total_size),
+            ci_start: self.ci_start,
+            settle: self.settle,
+            ci_wait: self.ci_wait,
+            person: self.person,
+            reruns_a_check: self.reruns_a_check,
+            reruns_a_head: self.reruns_a_head,
+        }
+    }
+}
+
+/// What may be pushed, and when a person is asked first.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Publish {
+    /// "auto": pushed when the policy allows it. "ask": shown first, `/code approve` pushes.
+    #[config(default = "auto", env = "FIXPOINT_PUBLISH_MODE")]
+    pub mode: PublishMode,
+
+    /// Globs of paths that are never pushed.
+    #[config(default = [], env = "FIXPOINT_PUBLISH_DENY", parse_env = confique::env::parse::list_by_comma)]
+    pub deny: Vec<String>,
+}
+
+/// When a person is asked before a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PublishMode {
+    /// Where the policy wants it.
+    Auto,
+    /// Always.
+    Ask,
+}
+
+/// What is written to standard error.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Log {
+    /// "text" for people, "json" for machines: one object a line.
+    #[config(default = "text", env = "FIXPOINT_LOG_FORMAT")]
+    pub format: LogFormat,
+
+    /// "error", "warn", "info", "debug", "trace", also by module: "info,fixpoint::work=debug".
+    #[config(default = "info", env = "FIXPOINT_LOG_LEVEL")]
+    pub level: String,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+}

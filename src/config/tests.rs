@@ -1,0 +1,1 @@
+//! What an operator can get wrong, and what the layers make of each other.
