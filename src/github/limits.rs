@@ -120,7 +120,10 @@ mod tests {
         assert_eq!((0..100).filter(|_| passed(&mut account, 0)).count(), 60);
         assert!(!passed(&mut account, 59));
         assert_eq!((0..100).filter(|_| passed(&mut account, 61)).count(), 60);
-        assert_eq!((2..60).flat_map(|m| vec![m * 61; 20]).filter(|at| passed(&mut account, *at)).count(), 280);
+        assert_eq!(
+            (2..60).flat_map(|m| vec![m * 61; 20]).filter(|at| passed(&mut account, *at)).count(),
+            280
+        );
         assert!(passed(&mut account, 3601), "the first hour's writes are forgotten");
     }
 }

@@ -1,9 +1,9 @@
 //! Job logs: over the redirect to the store that holds them, without the token, and never more of them in memory than
 //! asked for.
 
+use super::Repository;
 use super::errors::GitHubError;
 use super::wire::{Outgoing, location};
-use super::Repository;
 use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};

@@ -182,4 +182,3 @@ impl tower::Service<http::Request<OctoBody>> for Service {
         })
     }
 }
-

@@ -140,7 +140,8 @@ impl Tokens {
     }
 
     async fn mint_within(&self, wire: &Wire, key: Key) -> Result<Token, GitHubError> {
-        let grants = self.grants.try_get_with(key.installation, self.read_grants(wire, key.installation)).await;
+        let grants =
+            self.grants.try_get_with(key.installation, self.read_grants(wire, key.installation)).await;
         let grants = grants.map_err(|error: Arc<GitHubError>| (*error).clone())?;
         let permissions = permissions(key.scope, &grants)
             .map_err(|missing| GitHubError::Forbidden(lacking(missing, key.installation)))?;
@@ -151,7 +152,10 @@ impl Tokens {
             .map_err(|e| GitHubError::Unreadable(format!("POST /{path}: {e}")))?;
         let life = (minted.expires_at - chrono::Utc::now()).to_std().unwrap_or_default();
         // Half of a life too short for the margin, so that even then not every call mints.
-        Ok(Token { secret: minted.token, good_for: life.saturating_sub(MARGIN).max(life.min(2 * MARGIN) / 2) })
+        Ok(Token {
+            secret: minted.token,
+            good_for: life.saturating_sub(MARGIN).max(life.min(2 * MARGIN) / 2),
+        })
     }
 
     async fn read_grants(&self, wire: &Wire, id: InstallationId) -> Result<Arc<Grants>, GitHubError> {
