@@ -1,0 +1,161 @@
+//! Reading and making objects: trees, commits, files, and the refs that keep them.
+
+use super::{GitError, Mirror};
+use crate::domain::{Sha, Timestamp};
+use git2::{ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
+
+/// Who is named in a commit.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// Name.
+    pub name: String,
+    /// Address.
+    pub email: String,
+    /// When, to the second: part of the commit's name, so a retry makes the same commit.
+    pub at: Timestamp,
+}
+
+/// Links followed to a file: `AGENTS.md` is often one to another file.
+const LINKS: usize = 5;
+
+impl Mirror {
+    /// The tree of a commit.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the mirror does not hold it.
+    pub async fn tree_of(&self, commit: &Sha) -> Result<Sha, GitError> {
+        let commit = oid(commit)?;
+        self.blocking(move |repo| Ok(sha(repo.find_commit(commit)?.tree_id()))).await
+    }
+
+    /// Makes a commit object; same input, same commit.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the mirror lacks the tree or a parent.
+    pub async fn commit(
+        &self,
+        tree: &Sha,
+        parents: &[Sha],
+        message: &str,
+        author: &Signature,
+    ) -> Result<Sha, GitError> {
+        let tree = oid(tree)?;
+        let parents = parents.iter().map(oid).collect::<Result<Vec<_>, _>>()?;
+        let message = format!("{}\n", message.trim_end());
+        let author = author.clone();
+        self.blocking(move |repo| {
+            let at = git2::Time::new(author.at.0.div_euclid(1000), 0);
+            let who = git2::Signature::new(&author.name, &author.email, &at)?;
+            let tree = repo.find_tree(tree)?;
+            let parents =
+                parents.into_iter().map(|id| repo.find_commit(id)).collect::<Result<Vec<_>, _>>()?;
+            let parents: Vec<_> = parents.iter().collect();
+            Ok(sha(repo.commit(None, &who, &who, &message, &tree, &parents)?))
+        })
+        .await
+    }
+
+    /// A file of a commit or tree, up to `cap` bytes; links within the tree are followed. `None`: not there, or no file.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the mirror does not hold the commit or tree.
+    pub async fn file(&self, treeish: &Sha, path: &str, cap: usize) -> Result<Option<Vec<u8>>, GitError> {
+        let (treeish, path) = (oid(treeish)?, path.to_owned());
+        self.blocking(move |repo| {
+            let tree = tree_at(repo, treeish)?;
+            let mut path = path;
+            for _ in 0..LINKS {
+                let Some((mode, content)) = blob(repo, &tree, &path)? else { return Ok(None) };
+                if mode != 0o120_000 {
+                    return Ok(Some(content[..content.len().min(cap)].to_vec()));
+                }
+                let Some(target) = target(&path, &content) else { return Ok(None) };
+                path = target;
+            }
+            Ok(None)
+        })
+        .await
+    }
+
+    /// All paths of a commit or tree, at most `cap`; folders and submodules are left out.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the mirror does not hold it.
+    pub async fn paths(&self, treeish: &Sha, cap: usize) -> Result<Vec<String>, GitError> {
+        let treeish = oid(treeish)?;
+        self.blocking(move |repo| {
+            let mut paths = Vec::new();
+            let walk = tree_at(repo, treeish)?.walk(TreeWalkMode::PreOrder, |folder, entry| {
+                if paths.len() == cap {
+                    return TreeWalkResult::Abort;
+                }
+                if entry.kind() == Some(ObjectType::Blob) {
+                    paths.push(format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes())));
+                }
+                TreeWalkResult::Ok
+            });
+            match walk {
+                Err(error) if paths.len() < cap => Err(error.into()),
+                _ => Ok(paths),
+            }
+        })
+        .await
+    }
+
+    /// Keeps objects from being collected under `refs/fixpoint/<name>`.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the mirror does not hold the object.
+    pub async fn hold(&self, name: &str, object: &Sha) -> Result<(), GitError> {
+        let (name, object) = (format!("refs/fixpoint/{name}"), oid(object)?);
+        self.blocking(move |repo| {
+            repo.find_object(object, None)?;
+            repo.reference(&name, object, true, "held")?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// libgit2's name of an object.
+pub(super) fn oid(sha: &Sha) -> Result<Oid, GitError> {
+    Oid::from_str(sha.as_str()).map_err(|_| {
+        GitError::Other(format!("{}: repositories with SHA-256 names are not supported", sha.short()))
+    })
+}
+
+/// Our name of an object.
+#[allow(clippy::expect_used)] // libgit2 writes 40 hexadecimal digits.
+pub(super) fn sha(oid: Oid) -> Sha {
+    Sha::parse(&oid.to_string()).expect("an object's name is hexadecimal")
+}
+
+/// A tree by its own name or its commit's.
+pub(super) fn tree_at(repo: &Repository, treeish: Oid) -> Result<Tree<'_>, GitError> {
+    Ok(repo.find_object(treeish, None)?.peel_to_tree()?)
+}
+
+fn blob(repo: &Repository, tree: &Tree<'_>, path: &str) -> Result<Option<(i32, Vec<u8>)>, GitError> {
+    let entry = match tree.get_path(std::path::Path::new(path)) {
+        Ok(entry) if entry.kind() == Some(ObjectType::Blob) => entry,
+        Ok(_) => return Ok(None),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Some((entry.filemode(), repo.find_blob(entry.id())?.content().to_vec())))
+}
+
+/// Where a link leads within the tree; `None`: out of it, or nowhere.
+fn target(link: &str, content: &[u8]) -> Option<String> {
+    let to = std::str::from_utf8(content).ok().filter(|to| !to.starts_with('/'))?;
+    let mut names: Vec<&str> = link.split('/').collect();
+    names.pop();
+    for name in to.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()?),
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}

@@ -1,0 +1,104 @@
+//! The App itself: who it is, and what GitHub says it has delivered to it.
+
+use super::{GitHub, GitHubError};
+use crate::domain::Timestamp;
+use http::Method;
+use serde::Deserialize;
+
+/// The App itself.
+#[derive(Clone, Debug)]
+pub struct App {
+    /// Its id; checks made by it are ours.
+    pub id: u64,
+    /// Its slug; its bot's login is `slug[bot]`.
+    pub slug: String,
+}
+
+/// A failed delivery of a webhook, or any delivery in the App's list.
+#[derive(Clone, Debug)]
+pub struct HookDelivery {
+    /// GitHub's id of this attempt.
+    pub id: u64,
+    /// `X-GitHub-Delivery`.
+    pub guid: String,
+    /// The event.
+    pub event: String,
+    /// When, RFC 3339.
+    pub delivered_at: String,
+    /// Whether the answer was a success.
+    pub ok: bool,
+}
+
+#[derive(Deserialize)]
+struct AppRow {
+    id: u64,
+    #[serde(default)]
+    slug: String,
+}
+
+#[derive(Clone, Deserialize)]
+struct DeliveryRow {
+    id: u64,
+    guid: String,
+    #[serde(default)]
+    event: String,
+    #[serde(default)]
+    delivered_at: String,
+    /// 0 where no answer came.
+    #[serde(default)]
+    status_code: u16,
+}
+
+/// GitHub keeps three days of deliveries; a hundred pages of a hundred are more than a host that was down is asked
+/// to read at once.
+const DELIVERY_PAGES: usize = 100;
+
+impl GitHub {
+    /// The App the key belongs to; asked once.
+    ///
+    /// # Errors
+    /// [`GitHubError::Unauthorized`] when GitHub does not know the App or its key.
+    pub async fn app(&self) -> Result<App, GitHubError> {
+        let own = self.own.get_or_try_init(|| async {
+            let row: AppRow = self.as_app.get(&self.as_app.url(["app"])).await?;
+            Ok(App { id: row.id, slug: row.slug })
+        });
+        own.await.cloned()
+    }
+
+    /// Deliveries of the App's webhook, newest first, as far back as `since` reaches.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn deliveries(&self, since: Timestamp) -> Result<Vec<HookDelivery>, GitHubError> {
+        let url = self.as_app.url(["app", "hook", "deliveries"]);
+        let old = |row: &DeliveryRow| {
+            chrono::DateTime::parse_from_rfc3339(&row.delivered_at)
+                .is_ok_and(|at| at.timestamp_millis() < since.0)
+        };
+        let mut rows = self.as_app.list_until(&url, DELIVERY_PAGES, old).await?;
+        rows.retain(|row| !old(row));
+        Ok(rows.into_iter().map(HookDelivery::from).collect())
+    }
+
+    /// Has a delivery sent again.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn redeliver(&self, id: u64) -> Result<(), GitHubError> {
+        let url = self.as_app.url(["app", "hook", "deliveries", &id.to_string(), "attempts"]);
+        self.as_app.tell(Method::POST, &url, None).await
+    }
+}
+
+impl From<DeliveryRow> for HookDelivery {
+    fn from(row: DeliveryRow) -> Self {
+        Self {
+            id: row.id,
+            guid: row.guid,
+            event: row.event,
+            delivered_at: row.delivered_at,
+            ok: (200..300).contains(&row.status_code),
+        }
+    }
+}

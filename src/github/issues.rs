@@ -1,0 +1,243 @@
+//! Issues and the conversations below them, and how one comment stays one.
+
+use super::repository::AccountRow;
+use super::{GitHubError, Repository};
+use crate::domain::{Actor, CommentId, Number, session::Subject};
+use http::Method;
+use serde::Deserialize;
+use serde_json::json;
+use std::time::Duration;
+
+/// An issue, or a pull request seen as one.
+#[derive(Clone, Debug)]
+pub struct Issue {
+    /// Its number.
+    pub number: Number,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
+    /// Who wrote it.
+    pub author: Actor,
+    /// Whether it is open.
+    pub open: bool,
+    /// Whether it is a pull request.
+    pub is_pull: bool,
+    /// When anything of it was last changed (GitHub tells no time of the text alone here).
+    pub updated_at: Option<String>,
+    /// Its labels.
+    pub labels: Vec<String>,
+}
+
+/// A comment.
+#[derive(Clone, Debug)]
+pub struct Comment {
+    /// Its id.
+    pub id: CommentId,
+    /// Who wrote it.
+    pub author: Actor,
+    /// Written by a bot or through an App.
+    pub by_bot: bool,
+    /// The App it was written through.
+    pub app: Option<u64>,
+    /// Its text.
+    pub body: String,
+    /// Where people read it.
+    pub url: String,
+    /// When it was written, RFC 3339.
+    pub created_at: String,
+}
+
+#[derive(Deserialize)]
+struct IssueRow {
+    number: Number,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
+    user: AccountRow,
+    #[serde(default)]
+    state: String,
+    pull_request: Option<serde::de::IgnoredAny>,
+    updated_at: Option<String>,
+    #[serde(default)]
+    labels: Vec<LabelRow>,
+}
+
+/// GitHub documents both forms.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum LabelRow {
+    Name(String),
+    Object {
+        #[serde(default)]
+        name: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct CommentRow {
+    id: CommentId,
+    #[serde(default)]
+    user: AccountRow,
+    performed_via_github_app: Option<AppRow>,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
+    html_url: String,
+    #[serde(default)]
+    created_at: String,
+}
+
+#[derive(Deserialize)]
+struct AppRow {
+    id: u64,
+}
+
+/// Comments a reader is given: more than any model is shown of a thread.
+const COMMENTS_SHOWN: usize = 300;
+/// Comments that are read for it and to find our own. GitHub itself closes threads at 2,500.
+const COMMENTS_READ: usize = 3_000;
+/// GitHub's lists lag behind its writes for a moment.
+const LAG: Duration = Duration::from_millis(300);
+/// Twice is what leaves no duplicate behind in every order of two writers, with a list that lags by one read.
+const LOOKS_AFTER: usize = 2;
+
+impl Repository {
+    /// An issue, or a pull request seen as one.
+    ///
+    /// # Errors
+    /// [`GitHubError::NotFound`] also when it was deleted or moved away.
+    pub async fn issue(&self, number: Number) -> Result<Issue, GitHubError> {
+        let row: IssueRow = self.client.get(&self.url(["issues", &number.to_string()])).await?;
+        Ok(row.into())
+    }
+
+    /// The comments of a thread, oldest first; of a longer thread the newest 300.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn comments(&self, number: Number) -> Result<Vec<Comment>, GitHubError> {
+        let mut all = self.all_comments(number).await?;
+        all.drain(..all.len().saturating_sub(COMMENTS_SHOWN));
+        Ok(all)
+    }
+
+    /// 👀; GitHub gives the same reaction twice only once.
+    ///
+    /// # Errors
+    /// [`GitHubError::NotFound`] when what asked was deleted.
+    pub async fn react(&self, number: Number, on: Subject) -> Result<(), GitHubError> {
+        let url = match on {
+            Subject::Body => self.url(["issues", &number.to_string(), "reactions"]),
+            Subject::Comment(id) => self.url(["issues", "comments", &id.to_string(), "reactions"]),
+        };
+        self.client.tell(Method::POST, &url, Some(&json!({ "content": "eyes" }))).await
+    }
+
+    /// Finds our comment by its hidden marker (the oldest), or writes it, then looks again, keeps the oldest and
+    /// deletes our own extras: GitHub knows no key that would make a repeated write the same write. The marker is
+    /// added where `body` does not hold it. Gives id and address.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`]; whether it was written is found out by calling again.
+    pub async fn comment_once(
+        &self,
+        number: Number,
+        marker: &str,
+        body: &str,
+    ) -> Result<(CommentId, String), GitHubError> {
+        if let Some(found) = self.own_comments(number, marker).await?.into_iter().next() {
+            return Ok((found.id, found.url));
+        }
+        let text = if body.contains(marker) { body.to_owned() } else { format!("{body}\n\n{marker}") };
+        let url = self.url(["issues", &number.to_string(), "comments"]);
+        let written: CommentRow = self.client.write(Method::POST, &url, &json!({ "body": text })).await?;
+        let mut oldest = (written.id, written.html_url);
+        for _ in 0..LOOKS_AFTER {
+            tokio::time::sleep(LAG).await;
+            let own = self.own_comments(number, marker).await?;
+            if let Some(first) = own.first().filter(|first| first.id < oldest.0) {
+                oldest = (first.id, first.url.clone());
+            }
+            for extra in own.into_iter().filter(|comment| comment.id != oldest.0) {
+                self.delete_comment(extra.id).await?;
+            }
+        }
+        if oldest.0 != written.id {
+            // A list that still lags does not show ours.
+            self.delete_comment(written.id).await?;
+        }
+        Ok(oldest)
+    }
+
+    /// Replaces a comment's text.
+    ///
+    /// # Errors
+    /// [`GitHubError::NotFound`] when somebody deleted it.
+    pub async fn edit_comment(&self, comment: CommentId, body: &str) -> Result<(), GitHubError> {
+        let url = self.url(["issues", "comments", &comment.to_string()]);
+        self.client.tell(Method::PATCH, &url, Some(&json!({ "body": body }))).await
+    }
+
+    async fn delete_comment(&self, comment: CommentId) -> Result<(), GitHubError> {
+        let url = self.url(["issues", "comments", &comment.to_string()]);
+        match self.client.tell(Method::DELETE, &url, None).await {
+            Err(GitHubError::NotFound(_)) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Our own comments with this marker, oldest first. Whoever copies the marker into a comment of theirs gains nothing.
+    async fn own_comments(&self, number: Number, marker: &str) -> Result<Vec<Comment>, GitHubError> {
+        let app = self.github.app().await?;
+        let bot = format!("{}[bot]", app.slug);
+        let mut own = self.all_comments(number).await?;
+        own.retain(|comment| {
+            let ours = comment.app.map_or(comment.by_bot && comment.author.login == bot, |id| id == app.id);
+            ours && comment.body.contains(marker)
+        });
+        own.sort_by_key(|comment| comment.id);
+        Ok(own)
+    }
+
+    async fn all_comments(&self, number: Number) -> Result<Vec<Comment>, GitHubError> {
+        let url = self.url(["issues", &number.to_string(), "comments"]);
+        let rows: Vec<CommentRow> = self.client.list(&url, None, COMMENTS_READ).await?;
+        Ok(rows.into_iter().map(Comment::from).collect())
+    }
+}
+
+impl From<IssueRow> for Issue {
+    fn from(row: IssueRow) -> Self {
+        let label = |label| match label {
+            LabelRow::Name(name) | LabelRow::Object { name } => name,
+        };
+        Self {
+            number: row.number,
+            title: row.title,
+            body: row.body,
+            author: row.user.into(),
+            open: row.state == "open",
+            is_pull: row.pull_request.is_some(),
+            updated_at: row.updated_at,
+            labels: row.labels.into_iter().map(label).collect(),
+        }
+    }
+}
+
+impl From<CommentRow> for Comment {
+    fn from(row: CommentRow) -> Self {
+        let app = row.performed_via_github_app.map(|app| app.id);
+        Self {
+            id: row.id,
+            by_bot: app.is_some() || row.user.kind == "Bot",
+            author: row.user.into(),
+            app,
+            body: row.body,
+            url: row.html_url,
+            created_at: row.created_at,
+        }
+    }
+}

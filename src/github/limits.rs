@@ -1,0 +1,129 @@
+//! What GitHub's limits leave us, an account at a time: while it asks for silence nothing is sent, and what makes people
+//! notice something has a budget below the one GitHub punishes.
+
+use super::errors::{GitHubError, asked_to_wait, number, until_reset};
+use crate::domain::InstallationId;
+use http::{HeaderMap, StatusCode};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Writes a minute and an hour. GitHub's limits on content are 80 and 500; the rest is room for other nodes.
+/// Source: GitHub REST, "Rate limits: secondary rate limits".
+const WRITES: [(Duration, usize); 2] = [(Duration::from_secs(60), 60), (Duration::from_secs(3600), 400)];
+
+/// What is left of an installation's hourly requests, as its last answer said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Requests an hour.
+    pub limit: u64,
+    /// Requests left until the reset.
+    pub remaining: u64,
+    /// Time to the reset when the answer came.
+    pub reset: Duration,
+}
+
+/// Limits of every installation, and of the App itself (`None`).
+#[derive(Debug, Default)]
+pub(super) struct Limits(Mutex<HashMap<Option<InstallationId>, Account>>);
+
+#[derive(Debug, Default)]
+struct Account {
+    silent_until: Option<Instant>,
+    /// Refusals without a time in a row.
+    streak: u32,
+    /// When the writes of the last hour were made, oldest first.
+    writes: VecDeque<Instant>,
+    rate: Option<Rate>,
+}
+
+impl Limits {
+    /// May a request go out now? A write takes one from the budget.
+    pub(super) fn pass(&self, who: Option<InstallationId>, write: bool) -> Result<(), GitHubError> {
+        let mut accounts = self.lock();
+        let account = accounts.entry(who).or_default();
+        let now = Instant::now();
+        if let Some(until) = account.silent_until.filter(|until| *until > now) {
+            return Err(GitHubError::Limited(until - now));
+        }
+        if write {
+            account.spend(now)?;
+        }
+        Ok(())
+    }
+
+    /// Takes an answer's headers in; gives the wait that it asks for, if it does.
+    pub(super) fn learn(
+        &self,
+        who: Option<InstallationId>,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Option<Duration> {
+        let mut accounts = self.lock();
+        let account = accounts.entry(who).or_default();
+        account.rate = rate(headers).or(account.rate);
+        let wait = asked_to_wait(status, headers, body, account.streak);
+        account.streak = if wait.is_some() { account.streak + 1 } else { 0 };
+        // The last request that was left succeeded; the next one would not.
+        let spent = account.rate.filter(|rate| rate.remaining == 0).map(|rate| rate.reset);
+        if let Some(silence) = wait.or(spent) {
+            account.silent_until = Some(Instant::now() + silence);
+        }
+        wait
+    }
+
+    /// What is left of the hourly requests; `None` before the first answer.
+    pub(super) fn rate(&self, who: Option<InstallationId>) -> Option<Rate> {
+        self.lock().get(&who)?.rate
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Option<InstallationId>, Account>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Account {
+    fn spend(&mut self, now: Instant) -> Result<(), GitHubError> {
+        let longest = WRITES[1].0;
+        while self.writes.front().is_some_and(|at| now.duration_since(*at) >= longest) {
+            self.writes.pop_front();
+        }
+        for (span, most) in WRITES {
+            let nth = self.writes.len().checked_sub(most).and_then(|first| self.writes.get(first));
+            if let Some(left) = nth.and_then(|at| span.checked_sub(now.duration_since(*at))) {
+                return Err(GitHubError::Limited(left));
+            }
+        }
+        self.writes.push_back(now);
+        Ok(())
+    }
+}
+
+fn rate(headers: &HeaderMap) -> Option<Rate> {
+    Some(Rate {
+        limit: number(headers, "x-ratelimit-limit")?,
+        remaining: number(headers, "x-ratelimit-remaining")?,
+        reset: until_reset(headers),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c20_the_write_budget_ends_and_comes_back() {
+        let mut account = Account::default();
+        let start = Instant::now();
+        let passed = |account: &mut Account, at| account.spend(start + Duration::from_secs(at)).is_ok();
+        assert_eq!((0..100).filter(|_| passed(&mut account, 0)).count(), 60);
+        assert!(!passed(&mut account, 59));
+        assert_eq!((0..100).filter(|_| passed(&mut account, 61)).count(), 60);
+        assert_eq!(
+            (2..60).flat_map(|m| vec![m * 61; 20]).filter(|at| passed(&mut account, *at)).count(),
+            280
+        );
+        assert!(passed(&mut account, 3601), "the first hour's writes are forgotten");
+    }
+}

@@ -1,0 +1,1 @@
+//! Against small servers that misbehave as GitHub does.
