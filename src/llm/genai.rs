@@ -18,7 +18,7 @@ use ::genai::{
     adapter::AdapterKind,
     chat::{
         CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, ContentPart, MessageContent,
-        ReasoningEffort, StopReason, StreamEnd, ToolCall, ToolResponse,
+        StopReason, StreamEnd, ToolCall, ToolResponse,
     },
     resolver::{AuthData, Endpoint},
 };
@@ -100,12 +100,13 @@ impl Remote {
         ServiceTarget {
             endpoint: Endpoint::from_owned(self.base.clone()),
             auth: AuthData::from_single(self.key.expose_secret()),
-            model: ModelIden::new(kind, self.name.clone()),
+            // No effort is read out of a name that ends in a dash; the body says the name as it is.
+            model: ModelIden::new(kind, format!("{}-", self.name)),
         }
     }
 
     fn options(&self, max_tokens: u32, silence: Duration) -> ChatOptions {
-        let options = ChatOptions::default()
+        ChatOptions::default()
             .with_capture_usage(true)
             .with_capture_content(true)
             .with_capture_tool_calls(true)
@@ -113,12 +114,7 @@ impl Remote {
             .with_max_tokens(max_tokens)
             .with_stream_header_timeout(silence)
             .with_stream_read_timeout(silence)
-            .with_extra_body(json!({ "model": self.name }));
-        match self.wire {
-            // Keeps a name that ends like an effort from becoming one: a budget has no field on this wire, so nothing is sent.
-            Wire::OpenAi => options.with_reasoning_effort(ReasoningEffort::Budget(0)),
-            Wire::Anthropic => options,
-        }
+            .with_extra_body(json!({ "model": self.name }))
     }
 
     /// A provider may repeat the key it was given; nothing that people read may.

@@ -221,3 +221,8 @@ impl ModelSettings {
 pub fn model(settings: ModelSettings, http: reqwest::Client) -> Result<Box<dyn Model>, ModelError> {
     Ok(Box::new(genai::Remote::new(settings, http)?))
 }
+
+#[cfg(test)]
+mod stub;
+#[cfg(test)]
+mod tests;
