@@ -15,7 +15,7 @@ pub(crate) mod worth;
 pub use green::GreenIndex;
 
 use serde::Serialize;
-use sieve::{Sieve, Verdict};
+use sieve::Sieve;
 use steps::{Marker, Steps};
 
 /// What the caller wants and knows.
@@ -70,15 +70,9 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, number: u64, raw: &[u8]) -> Verdict {
+    fn read(&mut self, number: u64, raw: &[u8]) -> bool {
         let line = clean::visible(raw, &mut self.room);
-        match self.steps.read(number, raw, line) {
-            Marker::Failed => Verdict { weight: 6.0, whole_history: true },
-            _ => Verdict {
-                weight: signs::judge(signs::hits(line), signs::weight).weight,
-                whole_history: false,
-            },
-        }
+        self.steps.read(number, raw, line) == Marker::Failed
     }
 }
 

@@ -1,7 +1,7 @@
-//! The one pass over the bytes. It looks for candidate lines with a single automaton, counts the lines in between without
-//! looking at them, and keeps a bounded number of windows around candidates for the ranking that follows.
+//! The one pass over the bytes. A log that fits into the room is kept whole. Of a larger one windows around candidate lines are kept,
+//! the weightier the rather; the lines in between are counted without being looked at.
 
-use super::candidate;
+use super::candidate::{self, Familiar};
 use memchr::{memchr, memchr_iter, memrchr};
 
 /// Bytes of log kept in front of the unread part: the context of a candidate reaches back this far.
@@ -11,10 +11,14 @@ const BLOCK: usize = 512 * 1024;
 /// Lines and bytes kept before a candidate, and after it.
 const BEFORE: (usize, usize) = (14, 3 * 1024);
 const AFTER: (usize, usize) = (45, 8 * 1024);
+/// Lines and bytes kept after anything as long as the room lasts.
+const EVERYTHING: (usize, usize) = (usize::MAX, usize::MAX);
 /// A single line longer than this is cut when kept; see [`super::clean::LINE_CAP`].
 const LONGEST: usize = super::clean::LINE_CAP;
-/// Bytes after which a window that never closes is followed by a new one, so that it can be dropped in parts.
-const WINDOW: usize = 128 * 1024;
+/// Bytes after which a window is followed by a new one, so that a log kept whole can be thinned out in parts.
+const WINDOW: usize = 16 * 1024;
+/// Weight of a window that ends in the failure of a step; above every other.
+const FAILED: f32 = 20.0;
 /// Bytes of windows kept at most; above it the windows with the least worth are dropped down to half.
 const KEPT: usize = 6 * 1024 * 1024;
 
@@ -36,15 +40,6 @@ impl Window {
     }
 }
 
-/// What the reader of a candidate line says about it.
-#[derive(Default, Clone, Copy)]
-pub(crate) struct Verdict {
-    /// Worth keeping a window for, the higher the rather.
-    pub weight: f32,
-    /// The line ends a step: all the history before it is kept.
-    pub whole_history: bool,
-}
-
 /// The pass itself; `push` may be called with any split of the log.
 pub(crate) struct Sieve {
     buffer: Vec<u8>,
@@ -56,6 +51,9 @@ pub(crate) struct Sieve {
     open: (usize, usize),
     windows: Vec<Window>,
     kept: usize,
+    /// Whether everything is still kept.
+    whole: bool,
+    familiar: Familiar,
     /// Bytes read so far.
     pub bytes: u64,
 }
@@ -66,15 +64,18 @@ impl Sieve {
             buffer: Vec::with_capacity(HISTORY + 2 * BLOCK),
             unread: 0,
             number: 1,
-            open: (0, 0),
-            windows: Vec::new(),
+            open: EVERYTHING,
+            windows: vec![Window { first: 1, bytes: Vec::new(), lines: 0, weight: 0.0 }],
             kept: 0,
+            whole: true,
+            familiar: Familiar::new(),
             bytes: 0,
         }
     }
 
-    /// Reads on; `read` is called once for every candidate line, in order, with its number and its raw bytes.
-    pub(crate) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> Verdict) {
+    /// Reads on; `read` is called once for every candidate line, in order, with its number and its raw bytes, and says
+    /// whether the line reports the failure of a step.
+    pub(crate) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> bool) {
         self.bytes += chunk.len() as u64;
         while !chunk.is_empty() {
             let take = chunk.len().min(BLOCK);
@@ -90,7 +91,7 @@ impl Sieve {
     }
 
     /// Reads what is left and gives the windows, in the order of the log, and the number of lines.
-    pub(crate) fn finish(mut self, read: &mut impl FnMut(u64, &[u8]) -> Verdict) -> (Vec<Window>, u64) {
+    pub(crate) fn finish(mut self, read: &mut impl FnMut(u64, &[u8]) -> bool) -> (Vec<Window>, u64) {
         let ended = self.buffer.last().is_none_or(|b| *b == b'\n');
         if !ended {
             self.buffer.push(b'\n');
@@ -120,19 +121,15 @@ impl Sieve {
         self.buffer.extend_from_slice(part);
     }
 
-    fn scan(&mut self, end: usize, read: &mut impl FnMut(u64, &[u8]) -> Verdict) {
+    fn scan(&mut self, end: usize, read: &mut impl FnMut(u64, &[u8]) -> bool) {
         let buffer = std::mem::take(&mut self.buffer);
         let mut from = self.unread;
-        while let Some(hit) = candidate::find(&buffer[..end], from) {
-            let start = memrchr(b'\n', &buffer[from..hit]).map_or(from, |at| from + at + 1);
-            let stop = memchr(b'\n', &buffer[hit..end]).map_or(end, |at| hit + at + 1);
-            self.pass(&buffer, from, start);
-            let verdict = read(self.number, &buffer[start..stop - 1]);
-            if verdict.weight > 0.0 {
-                self.keep(&buffer, start, stop, verdict);
-            } else {
-                self.pass_within(&buffer, start, stop);
-            }
+        while let Some((line, weight)) = candidate::next(&buffer[..end], from) {
+            self.pass(&buffer, from, line.start);
+            let failed = read(self.number, &buffer[line.clone()]);
+            let weight = weight * self.familiar.factor(&buffer[line.clone()]);
+            let stop = line.end + 1;
+            self.keep(&buffer, line.start, stop, weight, failed);
             self.number += 1;
             from = stop;
         }
@@ -165,19 +162,20 @@ impl Sieve {
             return;
         }
         self.open = (self.open.0 - 1, self.open.1.saturating_sub(stop - start));
+        self.start_anew(self.number);
         if let Some(window) = self.windows.last_mut() {
             self.kept += add_line(window, &buffer[start..stop]);
         }
     }
 
-    fn keep(&mut self, buffer: &[u8], start: usize, stop: usize, verdict: Verdict) {
-        let limit = if verdict.whole_history { (usize::MAX, HISTORY) } else { BEFORE };
+    fn keep(&mut self, buffer: &[u8], start: usize, stop: usize, weight: f32, failed: bool) {
+        let limit = if failed { (usize::MAX, HISTORY) } else { BEFORE };
         self.reach_back(buffer, start, limit);
         if let Some(window) = self.windows.last_mut() {
             self.kept += add_line(window, &buffer[start..stop]);
-            window.weight = window.weight.max(verdict.weight);
+            window.weight = window.weight.max(if failed { FAILED } else { weight });
         }
-        self.open = AFTER;
+        self.open = if self.whole { EVERYTHING } else { AFTER };
     }
 
     /// Makes the last window one that ends just before `start`, with up to `limit` lines and bytes of context that it has not yet.
@@ -195,13 +193,21 @@ impl Sieve {
             lines += 1;
         }
         let first = self.number - lines as u64;
-        if self.windows.last().is_none_or(|w| w.bytes.len() > WINDOW) || first > known {
+        if first > known {
             self.windows.push(Window { first, bytes: Vec::new(), lines: 0, weight: 0.0 });
         }
+        self.start_anew(first);
         if let Some(window) = self.windows.last_mut() {
             for line in buffer[begin..start].split_inclusive(|b| *b == b'\n') {
                 self.kept += add_line(window, line);
             }
+        }
+    }
+
+    /// Follows a full window by a new one.
+    fn start_anew(&mut self, first: u64) {
+        if self.windows.last().is_none_or(|w| w.bytes.len() > WINDOW) {
+            self.windows.push(Window { first, bytes: Vec::new(), lines: 0, weight: 0.0 });
         }
     }
 
@@ -214,9 +220,11 @@ impl Sieve {
 
     /// Drops the least worthy windows until half of the room is free; the newest stays, it may still be open.
     fn thin_out(&mut self) {
+        self.whole = false;
+        self.open = self.open.min(AFTER);
         let Some(newest) = self.windows.pop() else { return };
         let mut order: Vec<usize> = (0..self.windows.len()).collect();
-        order.sort_by(|a, b| self.windows[*b].weight.total_cmp(&self.windows[*a].weight).then(a.cmp(b)));
+        order.sort_by(|a, b| self.windows[*b].weight.total_cmp(&self.windows[*a].weight).then(b.cmp(a)));
         let mut room = KEPT / 2;
         let mut stays = vec![false; self.windows.len()];
         for index in order {

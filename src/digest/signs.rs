@@ -1,6 +1,7 @@
 //! What single lines say about a failure, as a table: the weight is how likely people point at such a line when they are asked
 //! why a build failed. Written from the output formats of the tools; no project stands in it.
 
+use super::candidate::promising;
 use super::clean::{message, trim};
 use regex::bytes::{RegexSet, RegexSetBuilder};
 use std::sync::LazyLock;
@@ -62,9 +63,9 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Test, 8.5, 8.5, r"^\s*\S.* (FAILED|FAIL)$|^test .* \.\.\. (FAILED|ERROR|FAIL)|\.\.\. (FAIL|ERROR|FAILED)$"),
     (Test, 8.5, 8.5, r"^\s*\d+\) .*\S$"),
     (Test, 10.0, 8.0, r"^\s*● .+|^_{3,} .+ _{3,}$|^---- .* stdout ----"),
-    (Test, 8.5, 8.5, r"AssertionError|[Aa]ssertion.{0,20}[Ff]ailed|AssertionFailed|ComparisonFailure|^E   +\S|Failed asserting"),
-    (Test, 6.5, 8.5, r"(?i)\bexpected\b.{0,120}\b(but|got|actual|was|to (be|equal|contain|match|have|eq)|instead)\b|^\s*(expected|actual|received|got|want)\b ?:"),
-    (Test, 5.5, 4.0, r"TEST-UNEXPECTED|Test Case .* failed|(?i)\btest .{0,80} failed\b|^FAILED\b|^FAIL\b"),
+    (Test, 8.5, 8.5, r"AssertionError|[Aa]ssertion.*[Ff]ailed|AssertionFailed|ComparisonFailure|^E   +\S|Failed asserting"),
+    (Test, 6.5, 8.5, r"(?i)\bexpected\b.*\b(but|got|actual|was|to (be|equal|contain|match|have|eq)|instead)\b|^\s*(expected|actual|received|got|want)\b ?:"),
+    (Test, 5.5, 4.0, r"TEST-UNEXPECTED|Test Case .* failed|(?i)\btest .* failed\b|^FAILED\b|^FAIL\b"),
     (Test, 6.5, 5.5, r"(?i)^failures?:?$|^=+ (FAILURES|ERRORS) =+|^There (was|were) \d+ (failure|error)|^Failed (tests|examples)"),
     (Test, 6.0, 6.0, r"Dubious, test returned|Failed \d+/\d+ (sub)?tests|(?i)^\s*(failed test|rspec \./)"),
     // exceptions and crashes
@@ -94,7 +95,7 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Warning, 2.0, 2.0, r"(?i)\bwarn(ing)?\b|deprecat"),
     // fine
     (Fine, 0.0, 0.0, r"^ok\b|^\s*(ok|✓|✔|√|PASS(ED)?)\b|(?i)\.\.\.+ ?(ok|passed|pass|skipped)\b|\b0 (failed|failures|errors)\b.*\b0 (errors|failed|failures)|^Download(ing|ed)|^\[INFO\] (Download|Running)|^\s*--- (PASS|SKIP)|^=== (RUN|PAUSE|CONT)|^\s*\[\+\] |^test .*\.\.\. ok$|\b(PASSED|SKIPPED|XFAIL)( +\[ *\d+%\])?$"),
-    (Fine, 0.0, 0.0, r"(?i)Failures: 0, Errors: 0|(failures?|errors?|failed)[:=] ?0\b.{0,30}$|^(Setting up|Unpacking|Selecting|Get:|Preparing to unpack|Receiving objects|Resolving deltas|Collecting|Requirement already|Installing|Fetching|Using) |\b0 errors?\b|^gcc |^cc |^g\+\+ |^clang|^\[ *\d+%\]"),
+    (Fine, 0.0, 0.0, r"(?i)Failures: 0, Errors: 0|(failures?|errors?|failed)[:=] ?0\b.*$|^(Setting up|Unpacking|Selecting|Get:|Preparing to unpack|Receiving objects|Resolving deltas|Collecting|Requirement already|Installing|Fetching|Using) |\b0 errors?\b|^gcc |^cc |^g\+\+ |^clang|^\[ *\d+%\]"),
 ];
 
 #[expect(clippy::expect_used, reason = "the table is constant and a test builds it")]
@@ -112,7 +113,7 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
 pub(crate) fn hits(line: &[u8]) -> u64 {
     let text = message(line);
     let text = &text[..text.len().min(600)];
-    if trim(text).is_empty() {
+    if trim(text).is_empty() || !promising(text) {
         return 0;
     }
     SET.matches(text).iter().fold(0, |bits, row| bits | 1 << row)

@@ -1,6 +1,7 @@
 //! What each kept line is worth to somebody who asks why the job failed: what the line says itself, what it is context of, how near
 //! the end of the failed step it stands, and whether the last green log had it too.
 
+use super::candidate::kin;
 use super::clean::{LINE_CAP, message, trim, visible};
 use super::green::{GreenIndex, key};
 use super::sieve::Window;
@@ -137,14 +138,6 @@ pub(crate) fn best(lines: &[Line]) -> Vec<&Line> {
     best.sort_by(|a, b| b.point.total_cmp(&a.point).then(a.number.cmp(&b.number)));
     best.truncate(ANCHORS);
     best
-}
-
-/// Hash of the first letters of a message.
-fn kin(line: &[u8]) -> u64 {
-    let letters = message(line).iter().filter(|b| !b.is_ascii_digit()).take(24);
-    letters.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
 }
 
 pub(crate) fn read(windows: &[Window]) -> Vec<Line> {
