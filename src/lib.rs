@@ -3,6 +3,7 @@
 //! `ARCHITECTURE.md` shows how the modules stand to each other; `tests/tidy.rs` holds them to it.
 
 pub mod agent;
+pub mod app;
 pub mod cli;
 pub mod config;
 pub mod digest;
@@ -15,5 +16,4 @@ pub mod llm;
 pub mod sandbox;
 pub mod store;
 pub mod toolbox;
-pub mod app;
 pub mod work;

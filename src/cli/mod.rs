@@ -2,6 +2,9 @@
 
 mod config;
 mod explain;
+mod logging;
+mod serve;
+mod session;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -22,6 +25,10 @@ enum Command {
     /// Show what would be made of an input, and why; touches nothing
     #[command(subcommand)]
     Explain(explain::Explain),
+    /// Take webhooks and work on what they ask for
+    Serve(serve::Args),
+    /// Look at sessions and what became of them
+    Session(session::Args),
 }
 
 /// Reads the arguments, runs the command, gives the exit status.
@@ -29,6 +36,8 @@ pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Config(args) => Ok(config::run(args)),
         Command::Explain(explain) => explain::run(explain),
+        Command::Serve(args) => serve::run(args).await,
+        Command::Session(args) => session::run(args).await,
     };
     done.unwrap_or_else(|error| complain(&error))
 }

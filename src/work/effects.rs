@@ -113,7 +113,9 @@ impl Driver {
                 repository.react(thread, *on).await?;
                 done(json!(null))
             }
-            Effect::Push { branch, commit, expected } => self.push(&repository, branch, commit, expected.as_ref()).await,
+            Effect::Push { branch, commit, expected } => {
+                self.push(&repository, branch, commit, expected.as_ref()).await
+            }
             Effect::OpenPull { branch, base } => self.open_pull(&repository, branch, base).await,
             Effect::PostStatus => self.post_status(&repository).await,
             Effect::RequestReview { login, .. } => self.request_review(&repository, login).await,
@@ -137,7 +139,10 @@ impl Driver {
         expected: Option<&Sha>,
     ) -> Result<Done, Undone> {
         if self.state.facts.in_merge_queue {
-            return Err(Undone::Later("the pull request stands in a merge queue".to_owned(), Duration::from_secs(60)));
+            return Err(Undone::Later(
+                "the pull request stands in a merge queue".to_owned(),
+                Duration::from_secs(60),
+            ));
         }
         let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
         let forbidden = vec![repository.info().await?.default_branch, self.state.facts.base.branch.clone()];
@@ -191,7 +196,8 @@ impl Driver {
             Err(error) => return Err(error.into()),
         };
         let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };
-        let entries = if pull.open { vec![opened] } else { vec![opened, Entry::PullClosed { merged: pull.merged }] };
+        let entries =
+            if pull.open { vec![opened] } else { vec![opened, Entry::PullClosed { merged: pull.merged }] };
         Ok(Done { result: json!({ "pull": pull.number }), entries })
     }
 
@@ -206,7 +212,7 @@ impl Driver {
 
     /// Never of the App itself, and never of the author, whom GitHub refuses.
     async fn request_review(&mut self, repository: &Repository, login: &str) -> Result<Done, Undone> {
-        let Some(pull) = &self.state.facts.pull else { return done(json!(null)) };
+        let Some(pull) = self.state.facts.pull.clone() else { return done(json!(null)) };
         // Review is asked of a ready pull request: asking on a draft would tell people too early.
         self.show_draft(repository).await?;
         match repository.request_review(pull.number, login).await {
@@ -233,7 +239,8 @@ impl Driver {
         };
         let marker = show::marker(&self.lease, &format!("{kind}-{request_no}"));
         let shown = self.parts.store.shown(self.lease.session).await?;
-        let url = shown.iter().find(|s| s.thing == "status-url").map(|s| s.remote.clone()).unwrap_or_default();
+        let url =
+            shown.iter().find(|s| s.thing == "status-url").map(|s| s.remote.clone()).unwrap_or_default();
         let patch = self.parts.store.patch(self.lease.session).await?;
         let app = self.parts.app().await?;
         let context = show::context(&self.parts, app, self.state.facts.as_of, patch.as_deref());
@@ -253,7 +260,7 @@ impl Driver {
             .iter()
             .filter(|r| r.name == check)
             .max_by_key(|r| r.id)
-            .and_then(|r| checks.workflow_runs.iter().find(|w| w.check_suite_id == Some(r.suite_id())))
+            .and_then(|r| checks.workflow_runs.iter().find(|w| w.check_suite_id == r.check_suite.id))
             .map(|w| w.id);
         let Some(run) = run else { return done(json!({ "not a workflow": check })) };
         repository.rerun_failed(run).await?;

@@ -108,7 +108,9 @@ impl Host {
     /// The workspace's tree as it is now, built on the host from the changed files.
     pub(super) async fn checkpoint(&self) -> Result<Sha, Stop> {
         let tree = match tokio::time::timeout(SNAPSHOT, self.snapshot()).await {
-            Ok(result) => result.map_err(|e| Stop::Broken(format!("the workspace could not be read: {e}")))?,
+            Ok(result) => {
+                result.map_err(|e| Stop::Broken(format!("the workspace could not be read: {e}")))?
+            }
             Err(_) => return Err(Stop::Broken("the workspace could not be read in time".to_owned())),
         };
         let name = format!("session/{}", self.lease.session);
@@ -117,11 +119,13 @@ impl Host {
     }
 
     async fn snapshot(&self) -> anyhow::Result<Sha> {
-        let mut process = self.sandbox.exec(Command::toolbox(["snapshot"])).await?;
         let limits = &self.parts.settings.limits;
         let caps = wire::Caps::from(limits);
-        let changes = wire::read_changes(&mut process.stdout, &caps).await?;
-        Ok(self.mirror.apply(&self.seeded, &changes, limits).await?)
+        let mut command = Command::toolbox([]);
+        command.arguments = caps.arguments();
+        let mut process = self.sandbox.exec(command).await?;
+        let snapshot = wire::read_snapshot(&mut process.stdout, &caps).await?;
+        Ok(self.mirror.apply(&self.seeded, &snapshot.changes, limits).await?)
     }
 
     async fn charge(&self, record: &Record) -> Result<(), Stop> {

@@ -54,6 +54,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What may be published.
     pub rules: Rules,
+    /// A person sees every change before it is pushed.
+    pub ask_first: bool,
     /// The command word without the slash.
     pub word: String,
     /// How a sandbox is made.

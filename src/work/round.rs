@@ -180,7 +180,8 @@ struct Round {
 impl Round {
     async fn open(driver: &mut Driver, notes: Arc<Mutex<Notes>>) -> Result<Self, Opening> {
         let (parts, state, lease) = (driver.parts.clone(), driver.state.clone(), driver.lease.clone());
-        let start = state.facts.start.clone().ok_or_else(|| Opening::Failed("no starting commit".to_owned()))?;
+        let start =
+            state.facts.start.clone().ok_or_else(|| Opening::Failed("no starting commit".to_owned()))?;
         let mirror = parts.mirror(&state).await?;
         let start_tree = mirror.tree_of(&start).await?;
         let lines = parts.store.journal(lease.session).await?;
@@ -221,7 +222,7 @@ impl Round {
         loop {
             let outcome = self.engine().await;
             let summary = match outcome.end {
-                End::Finished { summary } => summary,
+                End::Finished { summary, .. } => summary,
                 End::Question { text } => return Finish::Ended(Ending::Question { text }),
                 End::Failed(why) => return self.without_push(Ending::Failed { why }).await,
                 End::Stopped(stop) => return self.stopped(stop).await,
@@ -275,7 +276,9 @@ impl Round {
     async fn keep_patch(&self) {
         let kept = async {
             let lines = self.parts.store.journal(self.host.lease.session).await?;
-            let Some(tree) = checkpoint(&lines, (self.host.request_no, self.host.round)) else { return Ok(()) };
+            let Some(tree) = checkpoint(&lines, (self.host.request_no, self.host.round)) else {
+                return Ok(());
+            };
             let patch = self.mirror.patch(&self.start_tree, &tree).await?;
             if !patch.is_empty() {
                 self.parts.store.keep_patch(&self.host.lease, &patch).await?;
@@ -307,8 +310,9 @@ impl Round {
 
     /// The commit is made before its push is intended, its date included: pushing twice pushes the same.
     async fn commit(&self, tree: Sha, summary: String, flags: Vec<Flag>) -> Finish {
+        let ask_first = self.parts.settings.ask_first;
         match self.try_commit(&tree, &summary).await {
-            Ok(commit) => Finish::Ended(Ending::Changed { commit, tree, summary, flags, ask_first: false }),
+            Ok(commit) => Finish::Ended(Ending::Changed { commit, tree, summary, flags, ask_first }),
             Err(halt) => Finish::Halted(halt),
         }
     }
@@ -345,14 +349,13 @@ async fn open_sandbox(
         disk: size.disk,
         wall_clock: parts.settings.limits.round + 2 * GRACE,
     };
-    let failed = |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));
+    let failed =
+        |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));
     let sandbox: Arc<dyn Sandbox> = Arc::from(parts.sandboxes.start(&spec).await.map_err(|e| failed(&e))?);
     driver.sandbox = Some(sandbox.clone());
     let pack = mirror.pack(start, tree).await?;
-    let mut arguments = vec!["seed".to_owned(), start.as_str().to_owned()];
-    arguments.extend(tree.map(|t| format!("--tree={t}")));
     let mut command = Command::toolbox([]);
-    command.arguments = arguments;
+    command.arguments = wire::seed_arguments(start, tree);
     let mut process = sandbox.exec(command).await.map_err(|e| failed(&e))?;
     wire::seed(&mut process.stdin, &mut process.stdout, &pack).await.map_err(|e| failed(&e))?;
     Ok(sandbox)

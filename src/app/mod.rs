@@ -1,5 +1,9 @@
 //! Composition root: settings become running parts. Used by the program and by the tests.
 
+mod configured;
+
+pub use configured::{engine, instance, local, settings};
+
 use crate::{
     agent::Engine,
     git::Mirrors,
@@ -67,6 +71,19 @@ pub fn http_client() -> anyhow::Result<reqwest::Client> {
     client.build().context("the HTTP client cannot be made")
 }
 
+/// Opens a database for looking into it: one that is not there is not made.
+///
+/// # Errors
+/// When it is not there or cannot be opened.
+pub async fn existing_store(database: &str) -> anyhow::Result<Store> {
+    if let Some(path) = database.strip_prefix("sqlite:")
+        && !std::path::Path::new(path).exists()
+    {
+        anyhow::bail!("there is no database at {path}; was `fixpoint serve` run here, or is `database` another?");
+    }
+    Ok(Store::open(database).await?)
+}
+
 /// Starts a server: it listens and works until [`Running::stop`].
 ///
 /// # Errors
@@ -104,7 +121,9 @@ impl Running {
         self.shutdown.cancel();
         let all = futures::future::join_all(self.tasks);
         if tokio::time::timeout(DRAIN, all).await.is_err() {
-            tracing::warn!("the work in progress did not come to rest in time; its leases run out by themselves");
+            tracing::warn!(
+                "the work in progress did not come to rest in time; its leases run out by themselves"
+            );
         }
     }
 }

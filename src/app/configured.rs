@@ -1,0 +1,149 @@
+//! From a configuration to what a server is made of.
+
+use super::Settings;
+use crate::{
+    agent,
+    config::{Config, Engine as Kind, PublishMode},
+    domain::policy::Rules,
+    github,
+    http::WebhookSecrets,
+    llm::{self, ModelSettings, Prices, Wire},
+    sandbox::{DockerProvider, DockerSettings, LocalProvider, Provider},
+    work,
+};
+use anyhow::{Context, bail};
+use secrecy::{ExposeSecret, SecretString};
+use std::{path::Path, sync::Arc, time::Duration};
+use url::Url;
+
+/// How long a lease holds without a heartbeat: longer than any pause of a healthy process.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// Everything a server needs, from its configuration.
+///
+/// # Errors
+/// A sentence for the operator: what is missing or unusable, and where it is set.
+pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result<Settings> {
+    let missing = config.missing();
+    if !missing.is_empty() {
+        bail!("the configuration is not complete:\n  {}", missing.join("\n  "));
+    }
+    let github = &config.github;
+    let key = github.private_key.clone().context("github.private_key_file is not set")?;
+    let secret = github.webhook_secret.clone().context("github.webhook_secret_file is not set")?;
+    let engine = engine(config, http)?;
+    let sandboxes = sandboxes(config).await?;
+    let sandbox_words = match config.sandbox.kind {
+        Kind::Docker => "no network, no credential",
+        Kind::Local => "a local folder, which is no boundary",
+    };
+    let mut secrets = vec![key.clone(), secret.clone()];
+    secrets.extend(config.model.key.clone());
+    Ok(Settings {
+        listen: config.server.listen.to_string(),
+        database: config.database.expose_secret().to_owned(),
+        data: config.data_dir.clone(),
+        github: github::Settings {
+            api_url: github.api_url.clone(),
+            web_url: github.web_url.clone(),
+            app_id: github.app_id.clone().unwrap_or_default(),
+            private_key: key,
+        },
+        webhooks: WebhookSecrets { current: secret, old: github.webhook_secret_old.clone() },
+        sandboxes,
+        work: work(config, engine.describe(), sandbox_words.to_owned(), secrets),
+        engine,
+    })
+}
+
+/// What the operator decided, as the worker needs it.
+fn work(config: &Config, engine: String, sandbox_words: String, secrets: Vec<SecretString>) -> work::Settings {
+    let limits = &config.limits;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let half = u32::try_from(cores / 2).unwrap_or(1).max(1);
+    work::Settings {
+        // New with every start: a process that died cannot be taken for the one that follows it.
+        owner: uuid::Uuid::new_v4().simple().to_string(),
+        limits: limits.session(),
+        rules: Rules { deny: config.publish.deny.clone(), ..Rules::default() },
+        ask_first: config.publish.mode == PublishMode::Ask,
+        word: config.command.clone(),
+        sandbox: work::SandboxSize {
+            image: None,
+            cpus: config.sandbox.cpus,
+            memory: config.sandbox.memory,
+            pids: config.sandbox.pids,
+            disk: config.sandbox.disk,
+        },
+        running: work::Running {
+            all: limits.at_once.unwrap_or(half),
+            repository: limits.at_once_a_repository,
+            installation: limits.at_once_an_installation,
+        },
+        engine,
+        sandbox_words,
+        public_url: config.server.public_url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned()),
+        secrets,
+        lease: LEASE,
+    }
+}
+
+/// The engine that a configuration names.
+///
+/// # Errors
+/// When the model's address or key cannot be used.
+pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn agent::Engine>> {
+    use crate::config::Provider as Of;
+    let model = &config.model;
+    let (wire, own) = match model.provider {
+        Of::Anthropic => (Wire::Anthropic, "https://api.anthropic.com/v1/"),
+        Of::Openai | Of::OpenaiCompatible => (Wire::OpenAi, "https://api.openai.com/v1/"),
+    };
+    let url = match &model.url {
+        Some(url) => url.clone(),
+        None => Url::parse(own)?,
+    };
+    let key = model.key.clone().unwrap_or_else(|| SecretString::from(String::new()));
+    let mut settings = ModelSettings::new(wire, url, model.name.clone(), key);
+    settings.patience = model.patience;
+    settings.price = model.prices.get(&model.name).map(|p| Prices {
+        input: p.input,
+        output: p.output,
+        cache_read: p.cache_read,
+        cache_write: p.cache_write,
+    });
+    Ok(Arc::from(agent::native(llm::model(settings, http.clone())?)))
+}
+
+/// Where a configuration wants its rounds to run.
+async fn sandboxes(config: &Config) -> anyhow::Result<Provider> {
+    let sandbox = &config.sandbox;
+    Ok(match sandbox.kind {
+        Kind::Local => {
+            tracing::warn!("sandboxes are local folders: that is no boundary, whatever runs there can do what you can");
+            Provider::Local(local(&config.data_dir))
+        }
+        Kind::Docker => {
+            let settings = DockerSettings {
+                host: sandbox.host.clone(),
+                image: sandbox.image.clone(),
+                runtime: sandbox.runtime.clone(),
+                instance: instance(&config.data_dir),
+                ..DockerSettings::default()
+            };
+            Provider::Docker(DockerProvider::connect(settings).await?)
+        }
+    })
+}
+
+/// Sandboxes as folders beside the data.
+pub fn local(data: &Path) -> LocalProvider {
+    LocalProvider::new(data.join("sandboxes"))
+}
+
+/// Which server on an engine this is: the same after a restart, another for every other data folder.
+pub fn instance(data: &Path) -> String {
+    use sha2::{Digest, Sha256};
+    let path = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    hex::encode(&Sha256::digest(path.as_os_str().as_encoded_bytes())[..6])
+}
