@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 /// Something that can do a round's work.
 #[async_trait::async_trait]
 pub trait Engine: Send + Sync {
-    /// Works on the turn until it is finished, asks, or is stopped. Everything is journalled on the way.
+    /// Works on the turn until it is finished, asks, or is stopped. Everything is journalled on the way. The future may be
+    /// dropped at any moment: what was journalled is all there is to know.
     async fn run(&self, turn: &Turn, workspace: &Workspace<'_>, journal: &dyn Journal) -> Outcome;
     /// As people read it: `native, claude-sonnet-4-5 at api.example.com`.
     fn describe(&self) -> String;
@@ -180,3 +181,6 @@ pub enum End {
 pub fn native(model: Box<dyn Model>) -> Box<dyn Engine> {
     Box::new(native::Native::new(model))
 }
+
+#[cfg(test)]
+mod tests;

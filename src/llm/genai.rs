@@ -9,7 +9,7 @@
 
 use super::{
     Ask, Message, Model, ModelError, ModelSettings, Part, Prices, Reply, Tool, Usage, Wire,
-    prices::{UNKNOWN_CONTEXT, known},
+    prices::{UNKNOWN_CONTEXT, UNKNOWN_REPLY, known},
     retry::Attempts,
     sort::{Failure, refused, refused_midway},
 };
@@ -43,11 +43,12 @@ pub(super) struct Remote {
     patience: Duration,
     prices: Option<Prices>,
     context: u64,
+    reply: u32,
 }
 
 impl Remote {
     pub(super) fn new(settings: ModelSettings, http: reqwest::Client) -> Result<Self, ModelError> {
-        let ModelSettings { wire, mut url, name, key, patience, price, context } = settings;
+        let ModelSettings { wire, mut url, name, key, patience, price, context, reply } = settings;
         let invalid = |why: &str| ModelError::Invalid(format!("the model's address {why}"));
         let host = url.host_str().ok_or_else(|| invalid("has no host"))?.to_owned();
         if !matches!(url.scheme(), "http" | "https") {
@@ -71,13 +72,14 @@ impl Remote {
         let known = known(&name);
         let prices = price.or(known.map(|known| known.prices));
         let context = context.or(known.map(|known| known.context)).unwrap_or(UNKNOWN_CONTEXT);
-        Ok(Self { client, wire, base: url.into(), host, name, key, patience, prices, context })
+        let reply = reply.or(known.map(|known| known.reply)).unwrap_or(UNKNOWN_REPLY);
+        Ok(Self { client, wire, base: url.into(), host, name, key, patience, prices, context, reply })
     }
 
     /// One attempt.
     async fn attempt(&self, ask: &Ask<'_>, silence: Duration) -> Result<Reply, Failure> {
         let request = request(ask, self.wire);
-        let options = self.options(ask.max_tokens, silence);
+        let options = self.options(ask.max_tokens.min(self.reply), silence);
         let answer = self.client.exec_chat_stream(self.target(), request, Some(&options)).await;
         let mut stream = answer.map_err(|error| sorted(&error))?.stream;
         while let Some(event) = stream.next().await {
@@ -118,17 +120,13 @@ impl Remote {
     }
 
     /// A provider may repeat the key it was given; nothing that people read may.
-    fn without_key(&self, error: ModelError) -> ModelError {
+    fn without_key(&self, mut failure: Failure) -> Failure {
         let key = self.key.expose_secret();
-        let clean = |text: String| if key.is_empty() { text } else { text.replace(key, "[key]") };
-        match error {
-            ModelError::Key(text) => ModelError::Key(clean(text)),
-            ModelError::Quota(text) => ModelError::Quota(clean(text)),
-            ModelError::Overloaded(text) => ModelError::Overloaded(clean(text)),
-            ModelError::TooLong(text) => ModelError::TooLong(clean(text)),
-            ModelError::Invalid(text) => ModelError::Invalid(clean(text)),
-            ModelError::Unreachable(text) => ModelError::Unreachable(clean(text)),
+        if !key.is_empty() {
+            let words = failure.words_mut();
+            *words = words.replace(key, "[key]");
         }
+        failure
     }
 }
 
@@ -141,13 +139,13 @@ impl Model for Remote {
                 tokio::time::timeout(REPLY, self.attempt(ask, attempts.left().max(self.patience / 4)));
             let failure = match attempt.await {
                 Ok(Ok(reply)) => return Ok(reply),
-                Ok(Err(failure)) => failure,
+                Ok(Err(failure)) => self.without_key(failure),
                 Err(_) => {
                     Failure::Lost(format!("no reply was complete within {} minutes", REPLY.as_secs() / 60))
                 }
             };
             tracing::debug!(model = %self.name, host = %self.host, ?failure, "the model was asked in vain");
-            let wait = attempts.next(failure).map_err(|error| self.without_key(error))?;
+            let wait = attempts.next(failure)?;
             tokio::time::sleep(wait).await;
         }
     }

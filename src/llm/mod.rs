@@ -34,7 +34,7 @@ pub struct Ask<'a> {
     pub messages: &'a [Message],
     /// What it may call.
     pub tools: &'a [Tool],
-    /// Cap on the reply.
+    /// Cap on the reply; a model that allows less is asked for less.
     pub max_tokens: u32,
 }
 
@@ -160,6 +160,15 @@ pub enum ModelError {
     Unreachable(String),
 }
 
+impl ModelError {
+    fn words_mut(&mut self) -> &mut String {
+        match self {
+            Self::Key(text) | Self::Quota(text) | Self::Overloaded(text) => text,
+            Self::TooLong(text) | Self::Invalid(text) | Self::Unreachable(text) => text,
+        }
+    }
+}
+
 /// Which wire a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -196,11 +205,13 @@ pub struct ModelSettings {
     pub price: Option<Prices>,
     /// Tokens it can hold; `None`: as the table of well-known models has it.
     pub context: Option<u64>,
+    /// Tokens of one reply it allows; `None`: as the table of well-known models has it.
+    pub reply: Option<u32>,
 }
 
 impl ModelSettings {
-    /// With a patience of five minutes (long enough for a minute-wise rate limit, short against a round), price and
-    /// context as they are known.
+    /// With a patience of five minutes (long enough for a minute-wise rate limit, short against a round), the rest as it is
+    /// known.
     pub fn new(wire: Wire, url: url::Url, name: impl Into<String>, key: secrecy::SecretString) -> Self {
         Self {
             wire,
@@ -210,6 +221,7 @@ impl ModelSettings {
             patience: Duration::from_secs(300),
             price: None,
             context: None,
+            reply: None,
         }
     }
 }

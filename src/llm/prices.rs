@@ -37,10 +37,14 @@ pub(super) struct Known {
     pub(super) prices: Prices,
     /// Tokens it holds.
     pub(super) context: u64,
+    /// Tokens of one reply; providers refuse a question that allows more.
+    pub(super) reply: u32,
 }
 
 /// What is assumed of an unknown model: what most models people run themselves are served with at least.
 pub(super) const UNKNOWN_CONTEXT: u64 = 128_000;
+/// The same for one reply.
+pub(super) const UNKNOWN_REPLY: u32 = 8_192;
 
 /// The model of that name, also with a vendor before it (`anthropic/…`) or a date behind it (`…-20250929`, `…-latest`).
 /// A longer name is another model, with another price.
@@ -54,36 +58,36 @@ pub(super) fn known(name: &str) -> Option<Known> {
     let row = TABLE
         .iter()
         .find(|row| name.strip_prefix(row.0).is_some_and(|rest| rest.is_ascii() && dated(rest)))?;
-    let (_, context, input, output, cache_read, cache_write) = *row;
+    let (_, context, reply, input, output, cache_read, cache_write) = *row;
     // The table is in thousandths of a dollar for a million tokens, to be read at a glance.
     let [input, output, cache_read, cache_write] =
         [input, output, cache_read, cache_write].map(|price| price * 1000);
-    Some(Known { prices: Prices { input, output, cache_read, cache_write }, context })
+    Some(Known { prices: Prices { input, output, cache_read, cache_write }, context, reply })
 }
 
-/// Name, tokens held, then thousandths of a dollar for a million tokens: input, output, cache read, cache write.
+/// Name, tokens held, tokens of one reply, then thousandths of a dollar for a million tokens: input, output, cache read, cache write.
 /// Source: the makers' public price lists; where a maker does not charge for writing the cache it is the input's price.
-type Row = (&'static str, u64, u64, u64, u64, u64);
+type Row = (&'static str, u64, u32, u64, u64, u64, u64);
 const TABLE: &[Row] = &[
-    ("claude-opus-4-5", 200_000, 5_000, 25_000, 500, 6_250),
-    ("claude-opus-4-1", 200_000, 15_000, 75_000, 1_500, 18_750),
-    ("claude-opus-4", 200_000, 15_000, 75_000, 1_500, 18_750),
-    ("claude-sonnet-4-5", 200_000, 3_000, 15_000, 300, 3_750),
-    ("claude-sonnet-4", 200_000, 3_000, 15_000, 300, 3_750),
-    ("claude-haiku-4-5", 200_000, 1_000, 5_000, 100, 1_250),
-    ("claude-3-7-sonnet", 200_000, 3_000, 15_000, 300, 3_750),
-    ("claude-3-5-haiku", 200_000, 800, 4_000, 80, 1_000),
-    ("gpt-5.1", 400_000, 1_250, 10_000, 125, 1_250),
-    ("gpt-5", 400_000, 1_250, 10_000, 125, 1_250),
-    ("gpt-5-codex", 400_000, 1_250, 10_000, 125, 1_250),
-    ("gpt-5-mini", 400_000, 250, 2_000, 25, 250),
-    ("gpt-5-nano", 400_000, 50, 400, 5, 50),
-    ("gpt-4.1", 1_000_000, 2_000, 8_000, 500, 2_000),
-    ("gpt-4.1-mini", 1_000_000, 400, 1_600, 100, 400),
-    ("gpt-4o", 128_000, 2_500, 10_000, 1_250, 2_500),
-    ("gpt-4o-mini", 128_000, 150, 600, 75, 150),
-    ("o3", 200_000, 2_000, 8_000, 500, 2_000),
-    ("o4-mini", 200_000, 1_100, 4_400, 275, 1_100),
+    ("claude-opus-4-5", 200_000, 64_000, 5_000, 25_000, 500, 6_250),
+    ("claude-opus-4-1", 200_000, 32_000, 15_000, 75_000, 1_500, 18_750),
+    ("claude-opus-4", 200_000, 32_000, 15_000, 75_000, 1_500, 18_750),
+    ("claude-sonnet-4-5", 200_000, 64_000, 3_000, 15_000, 300, 3_750),
+    ("claude-sonnet-4", 200_000, 64_000, 3_000, 15_000, 300, 3_750),
+    ("claude-haiku-4-5", 200_000, 64_000, 1_000, 5_000, 100, 1_250),
+    ("claude-3-7-sonnet", 200_000, 64_000, 3_000, 15_000, 300, 3_750),
+    ("claude-3-5-haiku", 200_000, 8_192, 800, 4_000, 80, 1_000),
+    ("gpt-5.1", 400_000, 128_000, 1_250, 10_000, 125, 1_250),
+    ("gpt-5", 400_000, 128_000, 1_250, 10_000, 125, 1_250),
+    ("gpt-5-codex", 400_000, 128_000, 1_250, 10_000, 125, 1_250),
+    ("gpt-5-mini", 400_000, 128_000, 250, 2_000, 25, 250),
+    ("gpt-5-nano", 400_000, 128_000, 50, 400, 5, 50),
+    ("gpt-4.1", 1_000_000, 32_000, 2_000, 8_000, 500, 2_000),
+    ("gpt-4.1-mini", 1_000_000, 32_000, 400, 1_600, 100, 400),
+    ("gpt-4o", 128_000, 16_384, 2_500, 10_000, 1_250, 2_500),
+    ("gpt-4o-mini", 128_000, 16_384, 150, 600, 75, 150),
+    ("o3", 200_000, 100_000, 2_000, 8_000, 500, 2_000),
+    ("o4-mini", 200_000, 100_000, 1_100, 4_400, 275, 1_100),
 ];
 
 #[cfg(test)]

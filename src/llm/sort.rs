@@ -19,6 +19,16 @@ pub(super) enum Failure {
     Nonsense(String),
 }
 
+impl Failure {
+    /// What will be said of it.
+    pub(super) fn words_mut(&mut self) -> &mut String {
+        match self {
+            Self::Final(error) => error.words_mut(),
+            Self::Busy { why, .. } | Self::Lost(why) | Self::Nonsense(why) => why,
+        }
+    }
+}
+
 /// A refusal's words are shown to people: enough for a sentence or two, not for a page of HTML.
 const SHOWN: usize = 300;
 
