@@ -74,7 +74,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             println!("asked by {}: {}", session.state.facts.request.asker.login, instruction(&session.state));
             for round in &session.state.facts.rounds {
                 let commit = round.commit.as_ref().map_or("-", |c| c.short());
-                println!("round {}  {commit}  {}", round.number, crate::domain::text::terminal(&round.result));
+                println!("round {}  {commit}  {}", round.number, round.result);
             }
         }
         Command::Patch { id } => {
@@ -99,5 +99,5 @@ fn row(id: SessionId, state: &State) -> String {
 fn instruction(state: &State) -> String {
     let text = &state.facts.request.instruction;
     let text = if text.is_empty() { &state.facts.thread.title } else { text };
-    crate::domain::text::terminal(text.lines().next().unwrap_or_default())
+    text.lines().next().unwrap_or_default().to_owned()
 }

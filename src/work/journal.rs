@@ -121,9 +121,7 @@ impl Host {
     async fn snapshot(&self) -> anyhow::Result<Sha> {
         let limits = &self.parts.settings.limits;
         let caps = wire::Caps::from(limits);
-        let mut command = Command::toolbox([]);
-        command.arguments = caps.arguments();
-        let mut process = self.sandbox.exec(command).await?;
+        let mut process = self.sandbox.exec(Command::toolbox(caps.arguments())).await?;
         let snapshot = wire::read_snapshot(&mut process.stdout, &caps).await?;
         Ok(self.mirror.apply(&self.seeded, &snapshot.changes, limits).await?)
     }

@@ -193,7 +193,7 @@ async fn read(repository: &Repository, check: &RedCheck) -> Result<Failure, Halt
         let name = check.name.clone();
         move || {
             let mut digester =
-                Digester::new(Options { budget: EXCERPT, check: Some(name.as_str()), ..Options::default() });
+                Digester::new(Options { budget: EXCERPT, check: name.as_str(), ..Options::default() });
             digester.push(&bytes);
             digester.finish()
         }

@@ -354,8 +354,7 @@ async fn open_sandbox(
     let sandbox: Arc<dyn Sandbox> = Arc::from(parts.sandboxes.start(&spec).await.map_err(|e| failed(&e))?);
     driver.sandbox = Some(sandbox.clone());
     let pack = mirror.pack(start, tree).await?;
-    let mut command = Command::toolbox([]);
-    command.arguments = wire::seed_arguments(start, tree);
+    let command = Command::toolbox(wire::seed_arguments(start, tree));
     let mut process = sandbox.exec(command).await.map_err(|e| failed(&e))?;
     wire::seed(&mut process.stdin, &mut process.stdout, &pack).await.map_err(|e| failed(&e))?;
     Ok(sandbox)
