@@ -1,5 +1,7 @@
 //! The commands of the program, a file each.
 
+mod toolbox;
+
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -13,9 +15,15 @@ struct Cli {
 
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    /// What runs inside a sandbox.
+    #[command(hide = true)]
+    Toolbox(toolbox::Toolbox),
+}
 
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
-    match Cli::parse().command {}
+    match Cli::parse().command {
+        Command::Toolbox(toolbox) => toolbox::run(toolbox).await,
+    }
 }
