@@ -57,7 +57,12 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
 }
 
 /// What the operator decided, as the worker needs it.
-fn work(config: &Config, engine: String, sandbox_words: String, secrets: Vec<SecretString>) -> work::Settings {
+fn work(
+    config: &Config,
+    engine: String,
+    sandbox_words: String,
+    secrets: Vec<SecretString>,
+) -> work::Settings {
     let limits = &config.limits;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let half = u32::try_from(cores / 2).unwrap_or(1).max(1);
@@ -120,7 +125,9 @@ async fn sandboxes(config: &Config) -> anyhow::Result<Provider> {
     let sandbox = &config.sandbox;
     Ok(match sandbox.kind {
         Kind::Local => {
-            tracing::warn!("sandboxes are local folders: that is no boundary, whatever runs there can do what you can");
+            tracing::warn!(
+                "sandboxes are local folders: that is no boundary, whatever runs there can do what you can"
+            );
             Provider::Local(local(&config.data_dir))
         }
         Kind::Docker => {

@@ -79,7 +79,9 @@ pub async fn existing_store(database: &str) -> anyhow::Result<Store> {
     if let Some(path) = database.strip_prefix("sqlite:")
         && !std::path::Path::new(path).exists()
     {
-        anyhow::bail!("there is no database at {path}; was `fixpoint serve` run here, or is `database` another?");
+        anyhow::bail!(
+            "there is no database at {path}; was `fixpoint serve` run here, or is `database` another?"
+        );
     }
     Ok(Store::open(database).await?)
 }

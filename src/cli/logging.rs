@@ -9,7 +9,8 @@ use tracing_subscriber::EnvFilter;
 /// # Errors
 /// When `log.level` is none.
 pub(super) fn start(log: &Log) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&log.level).with_context(|| format!("log.level: {:?} is no level", log.level))?;
+    let filter =
+        EnvFilter::try_new(&log.level).with_context(|| format!("log.level: {:?} is no level", log.level))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match log.format {
         LogFormat::Text => builder.init(),

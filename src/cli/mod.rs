@@ -5,6 +5,7 @@ mod explain;
 mod logging;
 mod serve;
 mod session;
+mod toolbox;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -29,6 +30,9 @@ enum Command {
     Serve(serve::Args),
     /// Look at sessions and what became of them
     Session(session::Args),
+    /// What runs inside a sandbox
+    #[command(hide = true)]
+    Toolbox(toolbox::Toolbox),
 }
 
 /// Reads the arguments, runs the command, gives the exit status.
@@ -38,6 +42,7 @@ pub async fn main() -> ExitCode {
         Command::Explain(explain) => explain::run(explain),
         Command::Serve(args) => serve::run(args).await,
         Command::Session(args) => session::run(args).await,
+        Command::Toolbox(toolbox) => Ok(toolbox::run(toolbox).await),
     };
     done.unwrap_or_else(|error| complain(&error))
 }

@@ -93,7 +93,14 @@ fn unknown(id: &str) -> String {
 fn row(id: SessionId, state: &State) -> String {
     let facts = &state.facts;
     let pull = facts.pull.as_ref().map_or_else(|| "-".to_owned(), |p| format!("#{}", p.number));
-    format!("{}  {:<10}  {}#{}  {pull}  {}", id.short(), state.phase_word(), facts.repo, facts.thread.number, facts.branch)
+    format!(
+        "{}  {:<10}  {}#{}  {pull}  {}",
+        id.short(),
+        state.phase_word(),
+        facts.repo,
+        facts.thread.number,
+        facts.branch
+    )
 }
 
 fn instruction(state: &State) -> String {

@@ -2,6 +2,7 @@
 
 mod docker;
 mod local;
+mod pump;
 
 pub use docker::{DockerProvider, DockerSettings};
 pub use local::LocalProvider;
@@ -47,15 +48,17 @@ pub enum Program {
 
 impl Command {
     /// A command of our toolbox.
-    pub fn toolbox<const N: usize>(arguments: [&str; N]) -> Self {
+    pub fn toolbox(arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::new(Program::Toolbox, arguments)
     }
+
     /// A program of the image.
-    pub fn named<const N: usize>(program: &str, arguments: [&str; N]) -> Self {
+    pub fn named(program: &str, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::new(Program::Named(program.to_owned()), arguments)
     }
-    fn new<const N: usize>(program: Program, arguments: [&str; N]) -> Self {
-        let arguments = arguments.iter().map(|a| (*a).to_owned()).collect();
+
+    fn new(program: Program, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
         Self { program, arguments, environment: BTreeMap::new(), directory: String::new() }
     }
 }
@@ -106,6 +109,18 @@ pub enum SandboxError {
     Other(String),
 }
 
+impl From<std::io::Error> for SandboxError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
+impl From<tokio::task::JoinError> for SandboxError {
+    fn from(error: tokio::task::JoinError) -> Self {
+        Self::Other(error.to_string())
+    }
+}
+
 /// What a sandbox is made with. One explicit value: what it does not say, the sandbox does not have.
 #[derive(Clone, Debug)]
 pub struct Spec {
@@ -136,27 +151,81 @@ pub enum Provider {
     Local(LocalProvider),
 }
 
-#[allow(missing_docs)]
 impl Provider {
-    /// Starts a sandbox; at return it takes `exec`.
+    /// Starts a sandbox; at return it takes `exec`. What an interrupted start of the same session and epoch left is removed before.
+    ///
+    /// # Errors
+    /// Whatever keeps it from being what the specification says: nothing weaker is ever started.
     pub async fn start(&self, spec: &Spec) -> Result<Box<dyn Sandbox>, SandboxError> {
         match self {
             Self::Docker(p) => p.start(spec).await,
             Self::Local(p) => p.start(spec).await,
         }
     }
-    /// Removes every sandbox whose session and epoch are not among the live ones.
+
+    /// Removes every sandbox whose session and epoch are not among the live ones; gives how many.
+    ///
+    /// One of a session that is not among them at all is left for [`YOUNG`]: it may have begun after the live ones were read.
+    ///
+    /// # Errors
+    /// Where the sandboxes cannot be listed or removed.
     pub async fn sweep(&self, live: &[(SessionId, Epoch)]) -> Result<u32, SandboxError> {
         match self {
             Self::Docker(p) => p.sweep(live).await,
             Self::Local(p) => p.sweep(live).await,
         }
     }
+
     /// Proves that it can be used: engine, image, toolbox, no network. One line for people.
+    ///
+    /// # Errors
+    /// The first thing that is not so.
     pub async fn check(&self) -> Result<String, SandboxError> {
         match self {
             Self::Docker(p) => p.check().await,
             Self::Local(p) => p.check().await,
+        }
+    }
+}
+
+/// What every command finds in its environment, besides `PATH` and `HOME`.
+const ENVIRONMENT: [(&str, &str); 3] = [
+    ("USER", "agent"),
+    ("LANG", "C.UTF-8"),
+    // Python takes a stale cache for fresh when a file is edited to the same size within a second, which people seldom do and agents
+    // often; and a repository that does not ignore the caches would get them as changes.
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
+
+/// How long a sandbox of an unknown session is left alone.
+pub const YOUNG: Duration = Duration::from_secs(60);
+
+/// Whether nobody can own it any more.
+fn orphan(session: SessionId, epoch: Epoch, age: Duration, live: &[(SessionId, Epoch)]) -> bool {
+    match live.iter().find(|(other, _)| *other == session) {
+        // Epochs only rise: a later one than the list's began after it was read.
+        Some((_, now)) => epoch < *now,
+        None => age >= YOUNG,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_nobody_can_own_is_an_orphan() {
+        let (a, b) = (SessionId(uuid::Uuid::from_u128(1)), SessionId(uuid::Uuid::from_u128(2)));
+        let live = [(a, Epoch(5))];
+        let old = YOUNG * 2;
+        for (session, epoch, age, expected) in [
+            (a, 5, old, false),
+            (a, 4, Duration::ZERO, true),
+            (a, 6, old, false),
+            (b, 1, old, true),
+            (b, 1, Duration::ZERO, false),
+        ] {
+            assert_eq!(orphan(session, Epoch(epoch), age, &live), expected, "{session} {epoch} {age:?}");
         }
     }
 }

@@ -199,8 +199,11 @@ async fn read(repository: &Repository, check: &RedCheck) -> Result<Failure, Halt
         }
     });
     let digest = read.await.map_err(|e| Halt::Later(e.to_string(), Duration::from_secs(60)))?;
-    let line =
-        if digest.line_text.is_empty() { format!("it ended with {}", check.conclusion) } else { digest.line_text };
+    let line = if digest.line_text.is_empty() {
+        format!("it ended with {}", check.conclusion)
+    } else {
+        digest.line_text
+    };
     Ok(Failure {
         check: check.name.clone(),
         kind: Kind::Change,

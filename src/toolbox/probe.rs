@@ -1,0 +1,41 @@
+//! `toolbox probe`: what a process in the sandbox can see and do, found out from inside before any untrusted code has run there.
+
+use super::wire::Findings;
+use std::{
+    fs,
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+/// Where nothing may answer: two public resolvers, the address where clouds hand out credentials, and the usual gateway of a container network.
+const OUTSIDE: [&str; 4] = ["1.1.1.1:443", "8.8.8.8:53", "169.254.169.254:80", "172.17.0.1:22"];
+
+/// Without a network the kernel refuses at once; whoever lets packets vanish is caught by the interfaces.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Looks around.
+pub fn look() -> Findings {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field =
+        |name: &str| status.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':').map(str::trim));
+    let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"].map(|set| field(set).unwrap_or("unknown"));
+    Findings {
+        interfaces: interfaces(),
+        reached: OUTSIDE.into_iter().filter(|address| reached(address)).map(str::to_owned).collect(),
+        uid: rustix::process::getuid().as_raw(),
+        capabilities: sets.into_iter().max().unwrap_or("unknown").to_owned(),
+        no_new_privileges: field("NoNewPrivs") == Some("1"),
+        read_only_root: fs::write("/fixpoint-probe", "").is_err()
+            && fs::write("/usr/fixpoint-probe", "").is_err(),
+    }
+}
+
+fn interfaces() -> Vec<String> {
+    let table = fs::read_to_string("/proc/net/dev").unwrap_or_default();
+    table.lines().filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned())).collect()
+}
+
+fn reached(address: &str) -> bool {
+    let Ok(address) = address.parse::<SocketAddr>() else { return true };
+    TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+}

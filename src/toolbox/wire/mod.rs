@@ -1,0 +1,166 @@
+//! What host and toolbox say to each other: length-prefixed frames, capped, never "to the end of the stream".
+//!
+//! Every byte of a stream may be the agent's: readers are capped and believe nothing. Paths and modes are handed on as
+//! they came, for the one place that builds trees to check.
+
+mod change;
+mod frame;
+
+pub use change::{Caps, Change, Skipped, Snapshot, Why};
+pub(crate) use change::{put, put_skipped};
+
+use crate::domain::Sha;
+use frame::Kind;
+use serde::{Deserialize, Serialize};
+use std::io::{Read, Write};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+
+/// The most of a sentence that a toolbox may answer with.
+const SENTENCE: usize = 4 << 10;
+
+/// The piece in which long streams travel: large enough to be quick, small enough to hold many at once.
+const PIECE: usize = 256 << 10;
+
+/// What the first process of a container writes once commands may be run.
+pub const READY: &str = "ready\n";
+
+/// What `toolbox probe` found, as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Network interfaces.
+    pub interfaces: Vec<String>,
+    /// Addresses outside that a connection was made to, or seemed to be.
+    pub reached: Vec<String>,
+    /// The user.
+    pub uid: u32,
+    /// Capabilities that it or its children may use or gain, in hexadecimal; zero in a good sandbox.
+    pub capabilities: String,
+    /// `no_new_privs` holds.
+    pub no_new_privileges: bool,
+    /// The root file system takes no file.
+    pub read_only_root: bool,
+}
+
+/// What can be wrong with a stream.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// It ended in the middle: the toolbox was killed, or the sandbox is gone.
+    #[error("the toolbox's stream ended before its answer did")]
+    Truncated,
+    /// It holds more than the caps allow.
+    #[error("too much from the sandbox: {0}")]
+    TooMuch(String),
+    /// It is not what a toolbox writes.
+    #[error("the toolbox's stream is garbled: {0}")]
+    Garbled(&'static str),
+    /// The toolbox says that it could not do it.
+    #[error("the toolbox: {0}")]
+    Failed(String),
+    /// The stream itself failed.
+    #[error("the toolbox's stream failed: {0}")]
+    Io(std::io::Error),
+}
+
+impl From<std::io::Error> for WireError {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => Self::Truncated,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+/// The arguments of `toolbox seed`: HEAD, and the tree to check out where it is not the commit's own.
+pub fn seed_arguments(commit: &Sha, tree: Option<&Sha>) -> Vec<String> {
+    let mut arguments = vec!["seed".to_owned(), "--commit".to_owned(), commit.to_string()];
+    arguments.extend(tree.into_iter().flat_map(|tree| ["--tree".to_owned(), tree.to_string()]));
+    arguments
+}
+
+/// The host's side of `toolbox seed`: sends the pack, then waits for the answer.
+///
+/// # Errors
+/// [`WireError::Failed`] with the toolbox's own sentence; any other where the stream is not what it should be.
+pub async fn seed<W, R>(stdin: &mut W, stdout: &mut R, pack: &[u8]) -> Result<(), WireError>
+where
+    W: AsyncWrite + Unpin + ?Sized,
+    R: AsyncRead + Unpin + ?Sized,
+{
+    // A toolbox that refuses early closes its end: its sentence says more than the broken pipe.
+    let sent = send(stdin, pack).await;
+    let answered = receive_end(stdout).await;
+    match (sent, answered) {
+        (Err(sent), Err(WireError::Truncated)) => Err(sent),
+        (_, answered) => answered,
+    }
+}
+
+/// The host's side of `toolbox snapshot`: reads the changed paths.
+///
+/// # Errors
+/// [`WireError::TooMuch`] as soon as a cap is passed, whatever the toolbox was told; [`WireError::Failed`] with its own
+/// sentence.
+pub async fn read_snapshot<R>(stdout: &mut R, caps: &Caps) -> Result<Snapshot, WireError>
+where
+    R: AsyncRead + Unpin + ?Sized,
+{
+    let mut tally = change::Tally::new(caps);
+    loop {
+        match frame::receive(stdout, caps.frame()).await? {
+            (Kind::End, _) => return Ok(tally.done()),
+            (Kind::Failed, said) => return Err(failed(&said)),
+            (kind, body) => tally.take(kind, &body)?,
+        }
+    }
+}
+
+async fn send<W: AsyncWrite + Unpin + ?Sized>(to: &mut W, bytes: &[u8]) -> Result<(), WireError> {
+    for piece in bytes.chunks(PIECE) {
+        to.write_all(&frame::header(Kind::Data, piece.len())?).await?;
+        to.write_all(piece).await?;
+    }
+    to.write_all(&frame::header(Kind::End, 0)?).await?;
+    Ok(to.flush().await?)
+}
+
+async fn receive_end<R: AsyncRead + Unpin + ?Sized>(from: &mut R) -> Result<(), WireError> {
+    match frame::receive(from, SENTENCE).await? {
+        (Kind::End, _) => Ok(()),
+        (Kind::Failed, said) => Err(failed(&said)),
+        _ => Err(WireError::Garbled("an answer was expected")),
+    }
+}
+
+fn failed(said: &[u8]) -> WireError {
+    WireError::Failed(String::from_utf8_lossy(&said[..said.len().min(SENTENCE)]).into_owned())
+}
+
+/// The toolbox's side of a long stream: hands each piece to `sink` as it arrives.
+pub(crate) fn receive_pieces(
+    from: &mut impl Read,
+    mut sink: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> Result<(), WireError> {
+    loop {
+        match frame::read(from, PIECE)? {
+            (Kind::Data, piece) => sink(&piece)?,
+            (Kind::End, _) => return Ok(()),
+            _ => return Err(WireError::Garbled("a piece of a pack was expected")),
+        }
+    }
+}
+
+/// The toolbox's side of every answer: its last frame.
+pub(crate) fn answer(to: &mut impl Write, result: Result<(), String>) -> Result<(), WireError> {
+    match result {
+        Ok(()) => frame::write(to, Kind::End, &[])?,
+        Err(said) => frame::write(to, Kind::Failed, &[cut(&said).as_bytes()])?,
+    }
+    Ok(to.flush()?)
+}
+
+fn cut(said: &str) -> &str {
+    &said[..said.floor_char_boundary(SENTENCE)]
+}
+
+#[cfg(test)]
+mod tests;
