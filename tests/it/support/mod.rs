@@ -1,0 +1,329 @@
+//! A running fixpoint beside an emulated GitHub: what a test talks to.
+//!
+//! A test is a conversation: people say something, CI does something, [`Fixpoint::settle`] waits until nothing moves any
+//! more, and the story is what everybody could see. Git, the database, the sandbox and the wire are real.
+
+pub mod plays;
+mod story;
+
+use fixpoint::{
+    agent,
+    app::{self, Running, Settings},
+    domain::{Limits, State, Timestamp, policy::Rules, session, step},
+    emulator::{Ci, Emulator, NewRepository, Options, Permission},
+    github,
+    http::WebhookSecrets,
+    llm::{self, ModelSettings, Wire},
+    sandbox::{LocalProvider, Provider},
+    store::{Store, Summary},
+    work,
+};
+use secrecy::SecretString;
+use std::{path::PathBuf, sync::Arc, time::Duration};
+use tempfile::TempDir;
+use tokio::{sync::broadcast, time::Instant};
+
+/// The repository of every test that does not ask for another.
+pub const REPO: &str = "acme/calendar";
+
+/// The issue that the harness opens.
+pub const ISSUE: u64 = 1;
+
+/// A world before it runs.
+pub struct World {
+    pub repository: NewRepository,
+    pub limits: Limits,
+    pub rules: Rules,
+    pub sandboxes: Option<Provider>,
+    pub title: &'static str,
+    pub body: &'static str,
+    pub token_ttl: Duration,
+}
+
+/// A running fixpoint and the world around it.
+pub struct Fixpoint {
+    pub github: Emulator,
+    pub store: Store,
+    pub repo: String,
+    running: Option<Running>,
+    events: broadcast::Receiver<fixpoint::emulator::Happened>,
+    heard: Vec<fixpoint::emulator::Happened>,
+    rebuild: Box<dyn Fn() -> Settings + Send + Sync>,
+    // The last to go: everything above lives in it.
+    _folder: TempDir,
+}
+
+/// Limits short enough for a test to wait for.
+pub fn quick() -> Limits {
+    Limits {
+        settle: Duration::from_millis(150),
+        ci_start: Duration::from_millis(1500),
+        ci_wait: Duration::from_secs(60),
+        round: Duration::from_secs(120),
+        ..Limits::default()
+    }
+}
+
+/// A fixpoint beside a small repository whose CI the test plays (one check, `test`).
+pub async fn fixpoint() -> Fixpoint {
+    World::new().start().await
+}
+
+impl World {
+    pub fn new() -> Self {
+        let files = [("README.md", "# calendar\n"), ("src/sum.sh", "echo $(($1 - $2))\n")];
+        Self {
+            repository: NewRepository::new(REPO, &files).ci(Ci::scripted(&["test"])),
+            limits: quick(),
+            rules: Rules::default(),
+            sandboxes: None,
+            title: "The sum is wrong",
+            body: "1 + 2 should be 3.",
+            token_ttl: Duration::from_secs(3600),
+        }
+    }
+
+    /// CI that really runs this command on the pushed commit.
+    pub fn ci_runs(mut self, command: &str) -> Self {
+        self.repository = self.repository.ci(Ci::command("test", command));
+        self
+    }
+
+    pub fn repository(mut self, repository: NewRepository) -> Self {
+        self.repository = repository;
+        self
+    }
+
+    pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
+        change(&mut self.limits);
+        self
+    }
+
+    pub async fn start(self) -> Fixpoint {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+            .with_test_writer()
+            .try_init();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = Options { token_ttl: self.token_ttl, ..Options::default() };
+        let github = Emulator::start(options).await.expect("the emulator starts");
+        let repo = format!("{}/{}", self.repository.owner, self.repository.name);
+        github.create_repository(self.repository).expect("a repository");
+        github.collaborator(&repo, "alice", Permission::Write).expect("alice may write");
+        let events = github.events();
+        github.open_issue(&repo, "alice", self.title, self.body).expect("an issue");
+        let data = folder.path().to_owned();
+        let sandboxes = self.sandboxes.unwrap_or_else(|| {
+            let program = PathBuf::from(env!("CARGO_BIN_EXE_fixpoint"));
+            Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
+        });
+        let (hub, limits, rules) = (github.clone(), self.limits, self.rules);
+        let rebuild =
+            move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone());
+        let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
+        github.deliver_to(&format!("http://{}/webhooks", running.address));
+        let store = running.store.clone();
+        Fixpoint {
+            github,
+            store,
+            repo,
+            running: Some(running),
+            events,
+            heard: Vec::new(),
+            rebuild: Box::new(rebuild),
+            _folder: folder,
+        }
+    }
+}
+
+fn client() -> reqwest::Client {
+    reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .expect("a client")
+}
+
+fn settings(github: &Emulator, data: PathBuf, sandboxes: Provider, limits: Limits, rules: Rules) -> Settings {
+    let app = github.app();
+    let secret = SecretString::from(app.webhook_secret.clone());
+    let url = |text: &str| url::Url::parse(text).expect("an address");
+    let mut base = github.model_url().trim_end_matches('/').to_owned();
+    base.push_str("/v1/");
+    let model = ModelSettings::new(Wire::Anthropic, url(&base), "claude-sonnet-4-5", SecretString::from("key"));
+    let engine: Arc<dyn agent::Engine> =
+        Arc::from(agent::native(llm::model(model, client()).expect("a model")));
+    Settings {
+        listen: "127.0.0.1:0".to_owned(),
+        database: format!("sqlite:{}", data.join("fixpoint.db").display()),
+        github: github::Settings {
+            api_url: url(github.api_url()),
+            web_url: url(github.web_url()),
+            app_id: app.app_id.to_string(),
+            private_key: SecretString::from(app.private_key_pem.clone()),
+        },
+        webhooks: WebhookSecrets { current: secret, old: None },
+        sandboxes,
+        work: work::Settings {
+            owner: uuid::Uuid::new_v4().to_string(),
+            limits,
+            rules,
+            ask_first: false,
+            word: "code".to_owned(),
+            sandbox: work::SandboxSize {
+                image: None,
+                cpus: 1.0,
+                memory: 512 << 20,
+                pids: 256,
+                disk: 256 << 20,
+            },
+            running: work::Running { all: 4, repository: 4, installation: 4 },
+            engine: engine.describe(),
+            sandbox_words: "no network, no credential".to_owned(),
+            public_url: None,
+            secrets: Vec::new(),
+            lease: Duration::from_secs(10),
+        },
+        engine,
+        data,
+    }
+}
+
+impl Fixpoint {
+    /// Somebody comments.
+    pub fn comment(&self, text: &str) -> Saying<'_> {
+        Saying { world: self, text: text.to_owned(), login: "alice".to_owned() }
+    }
+
+    /// The model's next replies.
+    pub fn model_plays(&self, plays: impl IntoIterator<Item = fixpoint::emulator::Play>) {
+        self.github.model().plays(plays);
+    }
+
+    /// The check's run on the newest head ends like that.
+    pub async fn ci_fails(&mut self, log: &str) {
+        self.ci_ends(&fixpoint::emulator::JobPlay::fails(log)).await;
+    }
+
+    pub async fn ci_passes(&mut self) {
+        self.ci_ends(&fixpoint::emulator::JobPlay::passes()).await;
+    }
+
+    pub async fn ci_ends(&mut self, play: &fixpoint::emulator::JobPlay) {
+        self.github.ci_ends(&self.repo, "test", play).expect("the check runs");
+        self.settle().await;
+    }
+
+    /// Waits until nothing moves any more: no delivery open, nobody at work, nothing new for a while.
+    pub async fn settle(&mut self) {
+        // Several settle windows long: a verdict that is only waiting for its window still comes.
+        const QUIET: Duration = Duration::from_millis(700);
+        const LONGEST: Duration = Duration::from_secs(90);
+        let begun = Instant::now();
+        let mut last = (String::new(), Instant::now());
+        loop {
+            self.github.settled().await;
+            let picture = self.picture().await;
+            let moving = picture.contains("\"phase\":\"queued\"")
+                || picture.contains("\"phase\":\"working\"")
+                || picture.contains("\"phase\":\"publishing\"")
+                || picture.starts_with("open");
+            if picture != last.0 || moving {
+                last = (picture, Instant::now());
+            } else if last.1.elapsed() > QUIET {
+                return;
+            }
+            if begun.elapsed() > LONGEST {
+                panic!("it does not settle:\n{}\n{}", last.0, self.story().await);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    async fn picture(&self) -> String {
+        let open = self.store.open_deliveries(1).await.expect("deliveries");
+        let sessions = self.store.sessions(100).await.expect("sessions");
+        let states: Vec<&State> = sessions.iter().map(|s| &s.state).collect();
+        let said = self.github.requests().iter().filter(|r| r.is_write()).count();
+        let head = if open.is_empty() { "" } else { "open " };
+        format!("{head}{said} {}", serde_json::to_string(&states).expect("states"))
+    }
+
+    /// The sessions, oldest first.
+    pub async fn sessions(&self) -> Vec<Summary> {
+        let mut sessions = self.store.sessions(100).await.expect("sessions");
+        sessions.reverse();
+        sessions
+    }
+
+    /// The state of the only session.
+    pub async fn state(&self) -> State {
+        let sessions = self.sessions().await;
+        assert_eq!(sessions.len(), 1, "one session is expected");
+        sessions[0].state.clone()
+    }
+
+    /// Ends the process as a shutdown would, then starts it anew over the same data.
+    pub async fn restart(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
+        let running = app::start((self.rebuild)(), client()).await.expect("fixpoint starts again");
+        self.github.deliver_to(&format!("http://{}/webhooks", running.address));
+        self.store = running.store.clone();
+        self.running = Some(running);
+    }
+
+    /// The end of a conversation: whatever the story was, these hold.
+    pub async fn end(&mut self) {
+        self.settle().await;
+        assert_eq!(self.github.model().left(), 0, "the model has replies that nobody asked for");
+        assert_eq!(self.github.model().unscripted(), 0, "the model was asked more than the script knows");
+        assert!(self.github.leaked_authorizations().is_empty(), "a token left GitHub's origin");
+        for session in self.sessions().await {
+            self.folds(&session).await;
+        }
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
+    }
+
+    /// A session's entries fold to its stored state, none of them out of order.
+    async fn folds(&self, session: &Summary) {
+        let mut state = self.store.first_state(session.id).await.expect("readable").expect("a first state");
+        for stepped in self.store.history(session.id).await.expect("a history") {
+            assert_ne!(stepped.ignored.as_deref(), Some("illegal transition"), "{:?}", stepped.entry);
+            match step(&state, stepped.entry.clone(), stepped.now, &stepped.limits) {
+                Ok(session::Step::To(next, _)) => state = *next,
+                Ok(session::Step::Ignore(why)) => assert_eq!(stepped.ignored.as_deref(), Some(why)),
+                Err(error) => panic!("{error}: {:?}", stepped.entry),
+            }
+        }
+        assert_eq!(state, session.state, "the entries do not fold to the stored state");
+    }
+}
+
+/// Somebody about to comment.
+pub struct Saying<'a> {
+    world: &'a Fixpoint,
+    text: String,
+    login: String,
+}
+
+impl Saying<'_> {
+    pub fn by(mut self, login: &str) -> Self {
+        login.clone_into(&mut self.login);
+        self
+    }
+
+    /// Posts it on the thread.
+    pub fn on(self, number: u64) -> u64 {
+        self.world.github.comment(&self.world.repo, number, &self.login, &self.text).expect("a comment")
+    }
+}
+
+/// The database's clock, for tests that compare with it.
+pub async fn now(store: &Store) -> Timestamp {
+    store.now().await.expect("a clock")
+}
