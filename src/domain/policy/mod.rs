@@ -1,5 +1,14 @@
 //! What may be published, decided on the very tree that would be pushed.
 
+mod paths;
+mod refuse;
+mod secrets;
+mod survey;
+mod weaker;
+
+pub use secrets::Secrets;
+pub use survey::{Survey, Touched, survey};
+
 use crate::domain::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +74,6 @@ pub enum Ruling {
 
 /// Rules on a change. `secrets` are our own, to be found in any usual encoding.
 pub fn rule(files: &[FileDiff], rules: &Rules, limits: &Limits, secrets: &[String]) -> Ruling {
-    let _ = (files, rules, limits, secrets);
-    todo!()
+    let reasons = refuse::reasons(files, rules, limits, &Secrets::new(secrets));
+    if reasons.is_empty() { Ruling::Pass { flags: weaker::flags(files) } } else { Ruling::Refuse { reasons } }
 }

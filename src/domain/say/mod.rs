@@ -1,6 +1,26 @@
 //! Every sentence a user reads, rendered from the state. No fact about what was checked or reached is the agent's to write.
+//!
+//! One [`face`] stands behind the status comment, the check run and the message, so that they cannot differ: the first
+//! sentence says outcome, what, and who must act; at most five short lines follow; the rest is folded.
 
-use crate::domain::{Limits, State, Timestamp, session::Message};
+mod commit;
+mod face;
+mod live;
+mod message;
+mod outcome;
+mod pull;
+mod remark;
+mod report;
+mod voice;
+mod words;
+
+pub use commit::{branch, commit};
+pub use message::message;
+pub use pull::pull;
+pub use remark::{awaiting_approval, rerun};
+
+use crate::domain::{Limits, State, Timestamp, policy::Survey, text};
+use voice::Voice;
 
 /// What rendering needs besides the state.
 #[derive(Clone, Debug)]
@@ -17,52 +37,38 @@ pub struct Context<'a> {
     pub word: &'a str,
     /// Our App's slug, for links to its settings.
     pub app: &'a str,
-    /// Engine and model as the pull request names them.
+    /// Engine and model as the pull request names them, e.g. `native, claude-sonnet-4-5`.
     pub engine: &'a str,
+    /// The host the model is reached at; never shown on public repositories.
+    pub host: Option<&'a str>,
     /// What is said of the sandbox.
     pub sandbox: &'a str,
+    /// The session as commands and trailers name it.
+    pub session: &'a str,
+    /// What the change touches, where it is known.
+    pub survey: Option<&'a Survey>,
     /// A kept patch that fits into the message.
     pub patch: Option<&'a str>,
 }
 
-/// The status comment, complete in itself.
-pub fn status(state: &State, context: &Context<'_>) -> String {
-    let _ = (state, context);
-    todo!()
-}
+/// GitHub's limit of a check run's summary, in characters. Source: REST, "Create a check run".
+const SUMMARY_LIMIT: usize = 65_535;
 
-/// Title and body of the pull request.
-pub fn pull(state: &State, context: &Context<'_>) -> (String, String) {
-    let _ = (state, context);
-    todo!()
+/// Room that is left for the marker which the caller puts behind a body.
+const MARKER: usize = 512;
+
+/// The status comment, complete in itself. It is edited again and again, so it mentions nobody.
+pub fn status(state: &State, context: &Context<'_>) -> String {
+    text::cut(&face::face(&Voice { state, context }).comment(), text::BODY_LIMIT - MARKER)
 }
 
 /// Title and summary of our check run; it is never one that blocks.
 pub fn check(state: &State, context: &Context<'_>) -> (String, String) {
-    let _ = (state, context);
-    todo!()
+    let face = face::face(&Voice { state, context });
+    // A check run's title is plain text.
+    let title = face.lead.replace('`', "");
+    (title, text::cut(&face.summary(), SUMMARY_LIMIT - MARKER))
 }
 
-/// A new comment that names who must act: at most 400 characters, linking `status_url`.
-pub fn message(
-    message: &Message,
-    state: &State,
-    to: &str,
-    status_url: &str,
-    context: &Context<'_>,
-) -> String {
-    let _ = (message, state, to, status_url, context);
-    todo!()
-}
-
-/// The message of the commit a round makes: subject, body, trailers.
-pub fn commit(state: &State, summary: &str, context: &Context<'_>) -> String {
-    let _ = (state, summary, context);
-    todo!()
-}
-
-/// Our branch for a thread: `fixpoint/<issue>-<slug>`, lower-case ASCII, digits and hyphens.
-pub fn branch(number: crate::domain::Number, title: &str) -> String {
-    let _ = (number, title);
-    todo!()
-}
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Untrusted text, normalised once: the type that the prompt builder demands.
 
+use super::{chars, hidden};
+
 /// Text that may enter a prompt: no hidden characters, no control sequences, no hidden HTML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clean {
@@ -8,10 +10,19 @@ pub struct Clean {
 }
 
 impl Clean {
-    /// Normalises `raw`; what people cannot see, the model does not see either.
+    /// Normalises what GitHub shows as Markdown (issues, comments, reviews): what people cannot see, the model does not
+    /// see either. What is folded (`<details>`) stays, since people can open it.
     pub fn new(raw: &str) -> Self {
-        let _ = raw;
-        todo!()
+        let (text, characters) = chars::strip(raw);
+        let (text, markup) = hidden::strip(&text);
+        Self { text, removed: characters + markup }
+    }
+
+    /// Normalises what nobody renders (logs, files, names): characters and control sequences only, since there a
+    /// `<!-- -->` is as visible as anything else and `[error]: …` is no link definition.
+    pub fn plain(raw: &str) -> Self {
+        let (text, removed) = chars::strip(raw);
+        Self { text, removed }
     }
 
     /// The text.

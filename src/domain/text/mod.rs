@@ -1,8 +1,19 @@
 //! Text on its way in and out: untrusted text is normalised once before it may enter a prompt, our own text is made
 //! harmless before it is posted.
 
+mod chars;
 mod clean;
+mod cut;
+mod hidden;
 mod outgoing;
+pub(in crate::domain) mod pattern;
+mod short;
 
+pub use chars::terminal;
 pub use clean::Clean;
-pub use outgoing::{BODY_LIMIT, cut, harmless};
+pub use cut::{BODY_LIMIT, cut};
+pub use outgoing::{harmless, harmless_plain};
+pub use short::{line, shorten};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! What tests demand: assertions, expected values, cases in tables. Each must still be demanded, or more strictly.
+
+use super::{Moved, Sides, squeezed};
+use crate::domain::{policy::paths, text::pattern::pattern};
+use regex::Regex;
+use std::collections::{HashMap, HashSet};
+
+/// Lines an assertion may go on for.
+const STATEMENT: usize = 40;
+
+/// Demands that a change takes away or makes looser.
+pub(super) fn fewer(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
+    if !sides.had_tests()
+        || sides.file.new_mode.is_none()
+        || squeezed(&sides.old.test) == squeezed(&sides.new.test)
+    {
+        return Vec::new();
+    }
+    let before = all(sides.old_path, &sides.old.test);
+    let after = all(&sides.file.path, &sides.new.test);
+    let mut gone = minus(&before, &after);
+    gone.retain(|demand| moved.demands.get(demand).is_none_or(|count| *count < 0));
+    let mut new = minus(&after, &before);
+    let mut seen: Vec<String> = gone.iter().filter_map(|demand| looser(demand, &mut new, moved)).collect();
+    if seen.is_empty() {
+        seen.extend(values(sides, moved));
+    }
+    seen
+}
+
+/// What became of a demand that is no longer there word for word.
+fn looser(gone: &str, new: &mut Vec<String>, moved: &Moved) -> Option<String> {
+    let best = new
+        .iter()
+        .enumerate()
+        .map(|(at, other)| (at, likeness(gone, other)))
+        .filter(|(_, likeness)| *likeness >= 40)
+        .max_by_key(|(_, likeness)| *likeness);
+    let Some((at, _)) = best else {
+        return Some(format!("{} is no longer demanded", super::shown(gone)));
+    };
+    let now = new.swap_remove(at);
+    if keeps(gone, &now, moved) {
+        return None;
+    }
+    Some(format!("{} became {}", super::shown(gone), super::shown(&now)))
+}
+
+/// Does the new demand ask at least what the old one asked?
+fn keeps(old: &str, new: &str, moved: &Moved) -> bool {
+    let (before, after) = (tokens(old), tokens(new));
+    let lost = before.iter().filter(|token| !after.contains(*token));
+    // A name that the code lost too was renamed; the words of the assertion itself are weighed by their strength.
+    let kept = |token: &&String| {
+        moved.lost_names.contains(*token) || pattern!(r"(?i)^(?:assert|expect|to|be|self|t|is|that|equals?|eq|same|true|should|must|check|require)\w*$").is_match(token)
+    };
+    let loose = pattern!(
+        r"(?i)^(?:or|any|anything|approx\w*|isclose|closeto|tobecloseto|almost\w*|round|lower|upper|strip|trim|sorted|sort|set|len|length|startswith|starts_with|endswith|contains|in|not|if|else|matches|ignore\w*|is_ok|is_some|typeof|isinstance|bool|catch|unwrap_or\w*|abs|places|delta|rel|tolerance|skip)$|^(?:\|\||\?|>=|<=|!=|>|<)$"
+    );
+    let softened = after.iter().any(|token| !before.contains(token) && loose.is_match(token));
+    lost.clone().all(|token| kept(&token)) && !softened && strength(new) >= strength(old) && !is_trivial(new)
+}
+
+/// How much an assertion asks: 3 a value, 2 a relation, 1 that there is something.
+fn strength(demand: &str) -> u8 {
+    let weak = pattern!(
+        r"(?i)is\s*not\s*none|notnone|not_?null|not_?nil|tobedefined|tobetruthy|not\.tothrow|isinstance|isok\b|noerror|not_?empty|tohavebeencalled\(\)|be_truthy|not_?be_nil|is_some\(\)|is_ok\(\)|!==?\s*(?:null|undefined)"
+    );
+    let relation = pattern!(
+        r"(?i)assertin\b|tocontain|contains|include|tomatch|regex|greater|less|>=|<=|!=|notequal|_ne!|almost|close|approx|startswith|instanceof|\bin\b"
+    );
+    let value = pattern!(
+        r"(?i)==|equal|_eq|\beq\b|tobe\(|\bis\(|same|shouldbe|must_equal|raises|throw|should_panic|snapshot|compare"
+    );
+    match demand {
+        d if is_trivial(d) => 0,
+        d if weak.is_match(d) => 1,
+        d if relation.is_match(d) => 2,
+        d if value.is_match(d) => 3,
+        _ => 2,
+    }
+}
+
+/// A demand that is always met.
+fn is_trivial(demand: &str) -> bool {
+    let squeezed = squeezed(demand);
+    let constant = pattern!(
+        r"(?i)^(?:self\.|this\.|assert\.|t\.)?(?:debug_)?assert(?:_?true|\.ok|\.istrue|that)?!?\(?(?:true|1|!false|notfalse)\)?;?$|(?:expect|assert(?:that)?)\((?:true|1|!0)\)\.?(?:to)?\.?(?:be|equal|eq|istrue|toequal|tobe|tobetruthy)?|(?:len\([^)]*\)|\.length|\.len\(\)|\.size\(\))>=0|\bortrue\b|\|\|true"
+    );
+    let sides = pattern!(r"^(?:[\w.:]*(?:eq|equal|equals|same|strictequal|areequal)!?\()(.*)\)[;,]?$");
+    let compared = pattern!(r"^(?:[\w.:]*assert[\w.]*!?\(?)(.*?)===?(.*?)\)?;?$");
+    let twins = |found: Option<regex::Captures<'_>>| {
+        found.is_some_and(|found| {
+            let inner = found.get(1).map_or("", |m| m.as_str());
+            match found.get(2) {
+                Some(second) => inner == second.as_str(),
+                None => {
+                    let half = inner.len() / 2;
+                    inner.len() % 2 == 1
+                        && inner.is_char_boundary(half)
+                        && inner.as_bytes().get(half) == Some(&b',')
+                        && inner[..half] == inner[half + 1..]
+                }
+            }
+        })
+    };
+    constant.is_match(&squeezed)
+        || twins(sides.captures(&squeezed.to_lowercase()))
+        || twins(compared.captures(&squeezed))
+}
+
+/// Lines with values of their own (rows of tables, inputs, helpers) that are gone or changed.
+fn values(sides: &Sides<'_>, moved: &Moved) -> Option<String> {
+    let literal = pattern!(r#"["'`]|\b\d"#);
+    let aside = pattern!(
+        r#"^\s*(?:import|from|use|using|require|include|#include|package|const .*require\(|load|source|\. )\b|^\s*[})\]]|^\s*(?:@|#\[)?(?:it|test|def|describe|func|fn|class|context)\b"#
+    );
+    let new: Vec<HashSet<String>> =
+        super::added(&sides.old.test, &sides.new.test).into_iter().map(|(_, line)| tokens(line)).collect();
+    super::added(&sides.new.test, &sides.old.test)
+        .into_iter()
+        .filter(|(_, line)| literal.is_match(line) && !aside.is_match(line))
+        .filter(|(_, line)| moved.lines.get(&squeezed(line)).is_none_or(|count| *count < 0))
+        .find(|(_, line)| {
+            let before = tokens(line);
+            !new.iter().any(|after| {
+                before.iter().all(|token| after.contains(token) || moved.lost_names.contains(token))
+            })
+        })
+        .map(|(_, line)| format!("{} is gone or changed", super::shown(line)))
+}
+
+/// All demands of a test file, each on one line.
+pub(super) fn all(path: &str, text: &str) -> Vec<String> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let sign = sign(path);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut demands = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let length = if sign.is_match(lines[at]) { statement(&lines[at..]) } else { 0 };
+        if length > 0 {
+            let text = lines[at..at + length].iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+            demands.push(plain(&text));
+        }
+        at += length.max(1);
+    }
+    demands
+}
+
+/// The same for all spellings of one demand.
+fn plain(text: &str) -> String {
+    let one = crate::domain::text::line(text);
+    let one = pattern!(r",\s*([)\]}])").replace_all(&one, "$1");
+    let one = pattern!(r"([(\[{])\s+|\s+([)\]}])").replace_all(&one, "$1$2");
+    one.trim_end_matches([';', ',']).to_owned()
+}
+
+/// How many lines the statement takes that begins here: until its brackets are closed.
+fn statement(lines: &[&str]) -> usize {
+    let mut open = 0_i64;
+    for (count, line) in lines.iter().take(STATEMENT).enumerate() {
+        for c in line.chars() {
+            match c {
+                '(' | '[' => open += 1,
+                ')' | ']' => open -= 1,
+                _ => {}
+            }
+        }
+        if open <= 0 && !line.trim_end().ends_with('\\') {
+            return count + 1;
+        }
+    }
+    1
+}
+
+/// How alike two demands are, in hundredths: common words of all words.
+fn likeness(one: &str, other: &str) -> usize {
+    let (a, b) = (tokens(one), tokens(other));
+    let common = a.intersection(&b).count();
+    common * 100 / (a.len() + b.len() - common).max(1)
+}
+
+/// Names, numbers, texts and comparisons.
+pub(super) fn tokens(text: &str) -> HashSet<String> {
+    pattern!(r#"[A-Za-z_]\w*|\d[\w.]*|"[^"]*"|'[^']*'|[=!<>]=+|\|\||&&|[-+*/%<>?]"#)
+        .find_iter(text)
+        .map(|token| token.as_str().to_owned())
+        .collect()
+}
+
+/// Names alone.
+pub(super) fn names(text: &str) -> HashSet<String> {
+    pattern!(r"[A-Za-z_]\w*").find_iter(text).map(|token| token.as_str().to_owned()).collect()
+}
+
+/// What `these` has more often than `those`.
+fn minus(these: &[String], those: &[String]) -> Vec<String> {
+    let mut left: HashMap<String, usize> = HashMap::new();
+    those.iter().for_each(|demand| *left.entry(squeezed(demand)).or_default() += 1);
+    these
+        .iter()
+        .filter(|demand| match left.get_mut(&squeezed(demand)) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
+        })
+        .cloned()
+        .collect()
+}
+
+/// Where an assertion stands, by language.
+fn sign(path: &str) -> &'static Regex {
+    match paths::ending(path).as_str() {
+        "rs" => pattern!(
+            r"\b(?:debug_)?assert\w*!|\bprop_assert\w*!|\bpanic!\s*\(|#\[should_panic|\.unwrap_err\(\)|\.expect_err\("
+        ),
+        "py" | "pyi" => pattern!(
+            r"^\s*assert\b|\bassert\w+\s*\(|\bself\.(?:assert|fail)\w*\b|\bpytest\.(?:raises|warns|fail)\b|\braise\s+AssertionError"
+        ),
+        "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => pattern!(
+            r"\bexpect\w*(?:\.\w+)?\s*[(<]|\bassert\w*(?:\.\w+)*\s*\(|\.should\b|\bshould\.|\bt\.(?:is|not|deepEqual|true|false|truthy|falsy|throws\w*|like|regex|equal|same|ok|fail|plan|snapshot|match)\s*\(|\bthrow new Error"
+        ),
+        "go" => pattern!(
+            r"\bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require|is|qt|c|must|suite|s)\.(?:\w*Equal\w*|True|False|Nil|NotNil|NoError|Error\w*|Contains|Len|Empty|Panics|Assert|Zero|Regexp|Greater\w*|Less\w*|JSONEq|ElementsMatch|InDelta|Is)\("
+        ),
+        "java" | "kt" | "kts" | "scala" | "groovy" => {
+            pattern!(r"\bassert\w*\b|\bverify\w*\s*\(|\bfail\s*\(|\bshould\w*\b|\bexpect\w*\s*[(<]")
+        }
+        "rb" => pattern!(
+            r"\b(?:assert|refute)\w*\b|\bexpect\s*[({]|\.should\b|\.should_not\b|\b(?:must|wont)_\w+|\bflunk\b"
+        ),
+        "c" | "h" | "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" | "m" => pattern!(
+            r"\b(?:ASSERT|EXPECT|CHECK|REQUIRE|BOOST_(?:CHECK|REQUIRE|TEST|WARN)|TEST_ASSERT|CU_ASSERT|CATCH_CHECK|CATCH_REQUIRE|STATIC_REQUIRE|QCOMPARE|QVERIFY|DOUBLES_EQUAL|LONGS_EQUAL|STRCMP_EQUAL|XCTAssert)\w*\s*\(|\b(?:ck_|mu_|g_)?assert\w*\s*\("
+        ),
+        "cs" | "fs" | "vb" => pattern!(r"\b\w*Assert\w*\.\w+|\.Should\w*\(|\.Verify\w*\(|\bExpect\w*\("),
+        "php" | "phpt" => pattern!(r"\bassert\w*\s*\(|\bexpect\w*\s*\(|->fail\s*\(|->should\w*\s*\("),
+        "swift" => pattern!(r"\bXCT\w+\s*\(|#expect\b|#require\b"),
+        "ex" | "exs" => pattern!(r"\b(?:assert|refute)\w*\b"),
+        _ => pattern!(
+            r"\bassert\w*\b|\brefute\w*\b|\[\[?\s|\btest\s|\|\|\s*(?:fail|exit|return)|\bgrep\s+-\w*q|\bdiff\s|\bcmp\s|\bshould\b|\bexit\s+[1-9]|\bfail\b"
+        ),
+    }
+}

@@ -1,0 +1,57 @@
+//! The one new comment a person is told by.
+
+use super::{Context, face, report::is_address, voice::Voice, words};
+use crate::domain::{State, session::Message, text};
+
+/// Longest message, in characters: it is read as a notification.
+const LIMIT: usize = 400;
+
+/// A new comment that names who must act: at most 400 characters, linking `status_url`.
+pub fn message(
+    message: &Message,
+    state: &State,
+    to: &str,
+    status_url: &str,
+    context: &Context<'_>,
+) -> String {
+    let voice = Voice { state, context };
+    let (first, second) = match message {
+        Message::CannotFollow { text } => (words::inline(text, LIMIT), String::new()),
+        Message::Answer | Message::Question => {
+            let face = face::face(&voice);
+            (face.lead.clone(), act(&face))
+        }
+    };
+    let end = ending(to, status_url);
+    let room = LIMIT.saturating_sub(end.chars().count() + 2);
+    let body = if second.is_empty() { first.clone() } else { format!("{first}\n{second}") };
+    // A whole sentence is better than a cut one: what does not fit stands in the status.
+    let body = if body.chars().count() <= room { body } else { fitted(&first, room) };
+    format!("{body}\n\n{end}")
+}
+
+/// What can be done: the first line that names a command.
+fn act(face: &face::Face) -> String {
+    face.lines.iter().find(|line| line.contains("`/")).cloned().unwrap_or_default()
+}
+
+fn ending(to: &str, status_url: &str) -> String {
+    let login: String =
+        to.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(80).collect();
+    let link = if is_address(status_url) && status_url.len() <= LIMIT / 2 {
+        format!("[All of it]({status_url})")
+    } else {
+        String::new()
+    };
+    match (login.is_empty(), link.is_empty()) {
+        (true, _) => link,
+        (false, true) => format!("@{login}"),
+        (false, false) => format!("@{login}: {link}"),
+    }
+}
+
+/// A cut that leaves no code span open.
+fn fitted(sentence: &str, room: usize) -> String {
+    let cut = text::shorten(sentence, room);
+    if cut.matches('`').count() % 2 == 0 { cut } else { text::shorten(&sentence.replace('`', "'"), room) }
+}

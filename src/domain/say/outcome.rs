@@ -1,0 +1,305 @@
+//! One answer for every outcome: what it is, what was seen, who can do what.
+
+use super::{face::Face, voice::Voice, words};
+use crate::domain::{
+    policy::Flag,
+    session::{Outcome, Pull},
+};
+
+/// Flags named one by one above the fold.
+const NAMED_FLAGS: usize = 3;
+
+pub(super) fn face(outcome: &Outcome, voice: &Voice<'_>) -> Face {
+    match outcome {
+        Outcome::Green => green(voice),
+        Outcome::NeedsPerson => needs_person(voice),
+        Outcome::NoCi => no_ci(voice),
+        Outcome::NotGreen { why } => not_green(why, voice),
+        Outcome::NotStarted { why } => not_started(why, voice),
+        Outcome::Infrastructure { why } => infrastructure(why, voice),
+        Outcome::ChecksCancelled => cancelled(voice),
+        Outcome::TimedOut => timed_out(voice),
+        Outcome::NothingToChange { why } => nothing(why, voice),
+        Outcome::Stopped => stopped(voice),
+        Outcome::Limit { which } => limit(which, voice),
+        Outcome::Budget { which } => budget(which, voice),
+        Outcome::Refused { why } => refused(why, voice),
+        Outcome::EngineFailed { why } => engine_failed(why, voice),
+        Outcome::StoodDown { head } => stood_down(head.short(), voice),
+        Outcome::NoAnswer => no_answer(voice),
+        Outcome::Merged => plain(format!("{} is merged; the work on it is over.", voice.pull())),
+        Outcome::Closed => closed(voice),
+        Outcome::IssueClosed => plain(format!("{} was closed, so the work on it is over.", voice.thread())),
+        Outcome::NoAccess => no_access(voice),
+    }
+}
+
+fn plain(lead: String) -> Face {
+    Face { lead, ..Face::default() }
+}
+
+fn told(lead: String, lines: Vec<String>) -> Face {
+    Face { lead, lines, ..Face::default() }
+}
+
+fn green(voice: &Voice<'_>) -> Face {
+    let ready = match &voice.facts().pull {
+        Some(Pull { draftable: false, .. }) => "is green and open for review",
+        _ => "is ready for review",
+    };
+    let start = format!("{} {ready}", voice.pull());
+    let room = words::SENTENCE - start.chars().count().min(words::SENTENCE) - 3;
+    let lead = match voice.gist(room) {
+        Some(gist) if gist.chars().count() <= room => format!("{start}: {gist}."),
+        _ => format!("{start}."),
+    };
+    told(lead, vec![tally(voice), look_first(voice)])
+}
+
+fn needs_person(voice: &Voice<'_>) -> Face {
+    let flags = &voice.facts().flags;
+    let weaker = flags.iter().filter(|flag| matches!(flag, Flag::WeakerTests { .. })).count();
+    let what = match (weaker, flags.len()) {
+        (_, 0) => "a person has to look first".to_owned(),
+        (0, 1) => "it changes a file that CI runs".to_owned(),
+        (0, n) => format!("it changes {n} files that CI runs"),
+        (_, _) => "it makes tests weaker".to_owned(),
+    };
+    let mut lines = vec![tally(voice)];
+    lines.extend(flags.iter().take(NAMED_FLAGS).map(|flag| format!("Seen: {}.", named(flag))));
+    if flags.len() > NAMED_FLAGS {
+        lines.truncate(NAMED_FLAGS);
+        lines.push(format!("Seen: {} more, listed in {}.", flags.len() + 1 - NAMED_FLAGS, voice.pull()));
+    }
+    lines.push(format!(
+        "It stays a draft: {} if that is right, or write {} with what should be different.",
+        voice.command("approve"),
+        voice.command("<text>")
+    ));
+    told(format!("Needs you: {} is green, but {what}.", voice.pull()), lines)
+}
+
+fn no_ci(voice: &Voice<'_>) -> Face {
+    let lead = format!("{} is ready for review, but no check ran on it.", voice.pull());
+    let seen = format!(
+        "Seen: this repository ran no check on {}; nothing but the agent tried the change.",
+        voice.head()
+    );
+    told(lead, vec![seen, voice.thinks(), look_first(voice)])
+}
+
+fn not_green(why: &str, voice: &Voice<'_>) -> Face {
+    let lead = format!("Needs you: {} is not green {}.", voice.pull(), voice.after_rounds());
+    let seen = voice.seen().map_or(String::new(), |seen| format!("Seen: {seen}."));
+    let stopped = voice.reason(why).map_or(String::new(), |why| format!("It stopped there: {why}"));
+    let ways = format!(
+        "{}, or {} to tell it more. The branch stays.",
+        voice.command("retry"),
+        voice.command("<text>")
+    );
+    told(lead, vec![seen, stopped, voice.thinks(), ways])
+}
+
+fn not_started(why: &str, voice: &Voice<'_>) -> Face {
+    let lead = format!("No round spent: CI did not start for {}; somebody has to look why.", voice.head());
+    let reason = match voice.reason(why) {
+        Some(why) => format!("Seen: {why}"),
+        None => {
+            "Seen: GitHub started no job; an owner of the repository can see why in its settings.".to_owned()
+        }
+    };
+    let next = format!(
+        "{} stays a draft. When CI runs there it goes on by itself; else {}.",
+        voice.pull(),
+        voice.command("retry")
+    );
+    told(lead, vec![reason, next])
+}
+
+fn infrastructure(why: &str, voice: &Voice<'_>) -> Face {
+    let lead =
+        format!("Needs you: {} is red for a reason outside its code; no round was spent.", voice.pull());
+    let seen = voice.reason(why).map(|why| format!("Seen: {why}"));
+    let seen = seen.or_else(|| voice.seen().map(|seen| format!("Seen: {seen}."))).unwrap_or_default();
+    let reruns = match voice.facts().reruns.len() {
+        0 => String::new(),
+        n => format!("Its failed jobs were started again, {} of {}.", n, voice.limits().reruns_a_head),
+    };
+    let next = format!(
+        "Start the jobs again when that is mended; when they are green {} is made ready.",
+        voice.pull()
+    );
+    told(lead, vec![seen, reruns, next])
+}
+
+fn cancelled(voice: &Voice<'_>) -> Face {
+    told(
+        format!("Needs you: somebody cancelled the checks of {}; no round was spent.", voice.pull()),
+        vec![
+            tally(voice),
+            format!("Start them again and it goes on from there, or write {}.", voice.command("retry")),
+        ],
+    )
+}
+
+fn timed_out(voice: &Voice<'_>) -> Face {
+    let wait = words::span(voice.limits().ci_wait);
+    told(
+        format!("Needs you: checks of {} did not finish within {wait}.", voice.pull()),
+        vec![
+            tally(voice),
+            format!(
+                "{} stays a draft. When they end green it is made ready; else {}.",
+                voice.pull(),
+                voice.command("retry")
+            ),
+        ],
+    )
+}
+
+fn nothing(why: &str, voice: &Voice<'_>) -> Face {
+    let again = format!("Tell it more with {}.", voice.command("<text>"));
+    Face {
+        lead: format!("Nothing was changed for {}: the agent found nothing to do.", voice.thread()),
+        lines: vec![again],
+        quoted: if why.trim().is_empty() {
+            String::new()
+        } else {
+            format!("The agent says:\n\n{}", words::quote(why, 1_500))
+        },
+        ..Face::default()
+    }
+}
+
+fn stopped(voice: &Voice<'_>) -> Face {
+    told(
+        format!("Stopped, as asked: nothing more is pushed for {}.", voice.pull()),
+        vec![voice.patch_line(), format!("{} starts it again.", voice.command("retry"))],
+    )
+}
+
+fn limit(which: &str, voice: &Voice<'_>) -> Face {
+    let seen = voice.reason(which).map_or(String::new(), |which| format!("Seen: {which}"));
+    told(
+        format!("Needs you: {} reached a limit before the change was done.", voice.round()),
+        vec![
+            seen,
+            voice.thinks(),
+            voice.patch_line(),
+            format!("{}, or a smaller task with {}.", voice.command("retry"), voice.command("<text>")),
+        ],
+    )
+}
+
+fn budget(which: &str, voice: &Voice<'_>) -> Face {
+    let seen = voice.reason(which).map_or(String::new(), |which| format!("Seen: {which}"));
+    told(
+        format!("Needs you: a budget is used up, so the work on {} stopped.", voice.pull()),
+        vec![
+            seen,
+            "Whoever runs fixpoint can raise it; a budget of a day is free again tomorrow (UTC).".to_owned(),
+            voice.patch_line(),
+            format!("Then {}.", voice.command("retry")),
+        ],
+    )
+}
+
+fn refused(why: &str, voice: &Voice<'_>) -> Face {
+    let seen =
+        voice.reason(why).unwrap_or_else(|| "the change is not one that may be pushed here.".to_owned());
+    told(
+        format!("Not pushed: the change for {} was refused.", voice.thread()),
+        vec![
+            format!("Seen: {seen}"),
+            voice.patch_line(),
+            format!(
+                "When that is settled, {}; or tell it another way with {}.",
+                voice.command("retry"),
+                voice.command("<text>")
+            ),
+        ],
+    )
+}
+
+fn engine_failed(why: &str, voice: &Voice<'_>) -> Face {
+    // The reason may name the model's host or the state of an account: neither is everybody's business.
+    let seen = if voice.facts().public { None } else { voice.reason(why) };
+    let seen = seen.map_or_else(
+        || {
+            format!(
+                "Whoever runs fixpoint finds the reason in the log of session `{}`.",
+                voice.context.session
+            )
+        },
+        |why| format!("Seen: {why}"),
+    );
+    told(
+        format!("Needs the operator: the agent could not work on {}.", voice.pull()),
+        vec![seen, voice.patch_line(), format!("{} when it is mended.", voice.command("retry"))],
+    )
+}
+
+fn stood_down(head: &str, voice: &Voice<'_>) -> Face {
+    told(
+        format!("The push of `{head}` stands: it is not fixpoint's, so fixpoint stopped there."),
+        vec![voice.patch_line(), format!("{} goes on from `{head}`.", voice.command("<text>"))],
+    )
+}
+
+fn no_answer(voice: &Voice<'_>) -> Face {
+    let wait = words::span(voice.limits().person);
+    told(
+        format!("Ended: nobody answered the question about {} within {wait}.", voice.pull()),
+        vec![voice.patch_line(), format!("{} starts it again.", voice.command("retry"))],
+    )
+}
+
+fn closed(voice: &Voice<'_>) -> Face {
+    told(
+        format!("{} was closed, so the work on it is over.", voice.pull()),
+        vec![voice.patch_line(), format!("Open it again, or write {}.", voice.command("<text>"))],
+    )
+}
+
+fn no_access(voice: &Voice<'_>) -> Face {
+    plain(format!(
+        "fixpoint can no longer reach {}; the work on it is over.",
+        words::code(&voice.facts().repo.to_string(), 50)
+    ))
+}
+
+fn tally(voice: &Voice<'_>) -> String {
+    let red: Vec<String> = voice.facts().failures.iter().take(3).map(|f| words::code(&f.check, 40)).collect();
+    match (voice.tally(), red.is_empty()) {
+        (None, _) => String::new(),
+        (Some(tally), true) => format!("{tally}."),
+        (Some(tally), false) => format!("{tally}; red: {}.", red.join(", ")),
+    }
+}
+
+/// What a reviewer should see before anything else.
+pub(super) fn look_first(voice: &Voice<'_>) -> String {
+    let looks = looks(voice);
+    if looks.is_empty() { String::new() } else { format!("Look here first: {}.", looks.join("; ")) }
+}
+
+/// The places, with the reason where there is one.
+pub(super) fn looks(voice: &Voice<'_>) -> Vec<String> {
+    let mut looks: Vec<String> = voice.facts().flags.iter().take(NAMED_FLAGS).map(named).collect();
+    if let Some(survey) = voice.context.survey {
+        looks.extend(survey.largest().map(|touched| words::code(&touched.place(), 120)));
+        looks.extend(survey.tests_line());
+        looks.extend(survey.dependencies_line());
+    }
+    looks
+}
+
+/// A flag in words.
+pub(super) fn named(flag: &Flag) -> String {
+    match flag {
+        Flag::WeakerTests { path, what } => {
+            format!("{}: {}", words::code(path, 100), words::inline(what, 160))
+        }
+        Flag::RunByCi { path } => format!("CI runs {}, which changed", words::code(path, 100)),
+    }
+}
