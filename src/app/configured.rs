@@ -51,18 +51,13 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         },
         webhooks: WebhookSecrets { current: secret, old: github.webhook_secret_old.clone() },
         sandboxes,
-        work: work(config, engine.describe(), sandbox_words.to_owned(), secrets),
+        work: work(config, &engine.describe(), sandbox_words.to_owned(), secrets),
         engine,
     })
 }
 
 /// What the operator decided, as the worker needs it.
-fn work(
-    config: &Config,
-    engine: String,
-    sandbox_words: String,
-    secrets: Vec<SecretString>,
-) -> work::Settings {
+fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<SecretString>) -> work::Settings {
     let limits = &config.limits;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let half = u32::try_from(cores / 2).unwrap_or(1).max(1);
@@ -85,7 +80,8 @@ fn work(
             repository: limits.at_once_a_repository,
             installation: limits.at_once_an_installation,
         },
-        engine,
+        engine: engine.split(" at ").next().unwrap_or(engine).to_owned(),
+        model_host: engine.split_once(" at ").map(|(_, host)| host.to_owned()),
         sandbox_words,
         public_url: config.server.public_url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned()),
         secrets,

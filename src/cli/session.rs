@@ -3,7 +3,7 @@
 use crate::{
     app,
     config::{Config, Flags},
-    domain::{SessionId, State},
+    domain::{SessionId, State, text},
 };
 use anyhow::Context;
 use clap::Subcommand;
@@ -74,7 +74,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             println!("asked by {}: {}", session.state.facts.request.asker.login, instruction(&session.state));
             for round in &session.state.facts.rounds {
                 let commit = round.commit.as_ref().map_or("-", |c| c.short());
-                println!("round {}  {commit}  {}", round.number, round.result);
+                println!("round {}  {commit}  {}", round.number, text::terminal(&round.result));
             }
         }
         Command::Patch { id } => {
@@ -106,5 +106,5 @@ fn row(id: SessionId, state: &State) -> String {
 fn instruction(state: &State) -> String {
     let text = &state.facts.request.instruction;
     let text = if text.is_empty() { &state.facts.thread.title } else { text };
-    text.lines().next().unwrap_or_default().to_owned()
+    text::terminal(text.lines().next().unwrap_or_default())
 }

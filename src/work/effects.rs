@@ -184,7 +184,7 @@ impl Driver {
     async fn open_pull(&mut self, repository: &Repository, branch: &str, base: &str) -> Result<Done, Undone> {
         let (title, body) = {
             let app = self.parts.app().await?;
-            say::pull(&self.state, &show::context(&self.parts, app, self.state.facts.as_of, None))
+            say::pull(&self.state, &show::context(&self.parts, app, &self.state, &self.short(), None))
         };
         let pull = match repository.pull_once(branch, base, &title, &body).await {
             Ok(pull) => pull,
@@ -243,7 +243,8 @@ impl Driver {
             shown.iter().find(|s| s.thing == "status-url").map(|s| s.remote.clone()).unwrap_or_default();
         let patch = self.parts.store.patch(self.lease.session).await?;
         let app = self.parts.app().await?;
-        let context = show::context(&self.parts, app, self.state.facts.as_of, patch.as_deref());
+        let short = self.short();
+        let context = show::context(&self.parts, app, &self.state, &short, patch.as_deref());
         let text = say::message(message, &self.state, to, &url, &context);
         let body = format!("{text}\n\n{marker}");
         let thread = self.state.facts.thread.number;

@@ -64,6 +64,8 @@ pub struct Settings {
     pub running: Running,
     /// Engine and model, as the pull request names them.
     pub engine: String,
+    /// The host that the model is asked at, where one may know.
+    pub model_host: Option<String>,
     /// What is said of the sandbox in the pull request.
     pub sandbox_words: String,
     /// Where fixpoint's own pages can be reached, if they can.

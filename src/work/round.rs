@@ -10,7 +10,7 @@ use crate::{
     agent::{End, Outcome, Record, RedCheck, Stop, Task, Turn, Workspace},
     domain::{
         Entry, Phase, Sha, State,
-        policy::{Flag, Ruling, rule},
+        policy::{Flag, Ruling, Survey, rule, survey},
         say,
         session::{Cause, Ending, RoundEnd, Spent},
         text::Clean,
@@ -236,11 +236,13 @@ impl Round {
             }
             match self.ruling(&tree).await {
                 Err(halt) => return Finish::Halted(halt),
-                Ok(Ruling::Pass { flags }) => return self.commit(tree, summary, flags).await,
-                Ok(Ruling::Refuse { reasons }) if refused => {
+                Ok((Ruling::Pass { flags }, survey)) => {
+                    return self.commit(tree, summary, flags, survey).await;
+                }
+                Ok((Ruling::Refuse { reasons }, _)) if refused => {
                     return self.without_push(Ending::Refused { why: reasons.join(" ") }).await;
                 }
-                Ok(Ruling::Refuse { reasons }) => {
+                Ok((Ruling::Refuse { reasons }, _)) => {
                     refused = true;
                     if let Err(halt) = self.send_back(reasons).await {
                         return Finish::Halted(halt);
@@ -290,13 +292,14 @@ impl Round {
         }
     }
 
-    async fn ruling(&self, tree: &Sha) -> Result<Ruling, Halt> {
+    /// What the policy says of the very tree that would be pushed, and what it touches.
+    async fn ruling(&self, tree: &Sha) -> Result<(Ruling, Survey), Halt> {
         let settings = &self.parts.settings;
         // Against the base and not the last push: what an earlier round weakened stays in sight.
         let base = self.mirror.tree_of(self.state.facts.base.sha.as_ref().unwrap_or(&self.start)).await?;
         let files = self.mirror.diff(&base, tree, &settings.limits).await?;
         let secrets: Vec<String> = settings.secrets.iter().map(|s| s.expose_secret().to_owned()).collect();
-        Ok(rule(&files, &settings.rules, &settings.limits, &secrets))
+        Ok((rule(&files, &settings.rules, &settings.limits, &secrets), survey(&files)))
     }
 
     /// The engine's next run in this round: the reasons, with everything so far as history.
@@ -309,10 +312,10 @@ impl Round {
     }
 
     /// The commit is made before its push is intended, its date included: pushing twice pushes the same.
-    async fn commit(&self, tree: Sha, summary: String, flags: Vec<Flag>) -> Finish {
+    async fn commit(&self, tree: Sha, summary: String, flags: Vec<Flag>, survey: Survey) -> Finish {
         let ask_first = self.parts.settings.ask_first;
         match self.try_commit(&tree, &summary).await {
-            Ok(commit) => Finish::Ended(Ending::Changed { commit, tree, summary, flags, ask_first }),
+            Ok(commit) => Finish::Ended(Ending::Changed { commit, tree, summary, flags, survey, ask_first }),
             Err(halt) => Finish::Halted(halt),
         }
     }
@@ -322,7 +325,9 @@ impl Round {
         let app = self.parts.app().await?;
         let name = format!("{}[bot]", app.slug);
         let email = format!("{}+{name}@users.noreply.github.com", app.id);
-        let message = say::commit(&self.state, summary, &super::show::context(&self.parts, app, at, None));
+        let session = self.host.lease.session.short();
+        let context = super::show::context(&self.parts, app, &self.state, &session, None);
+        let message = say::commit(&self.state, summary, &context);
         let parents = std::slice::from_ref(&self.start);
         let commit = self.mirror.commit(tree, parents, &message, &Signature { name, email, at }).await?;
         self.mirror.hold(&format!("session/{}", self.host.lease.session), &commit).await?;

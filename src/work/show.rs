@@ -4,7 +4,7 @@
 use super::{Halt, Parts, drive::Driver};
 use crate::{
     domain::{
-        Phase, Sha, Timestamp, say,
+        Phase, Sha, State, say,
         session::{Outcome, Pull},
         text::{BODY_LIMIT, cut},
     },
@@ -28,17 +28,22 @@ pub(super) fn marker(lease: &Lease, thing: &str) -> String {
 pub(super) fn context<'a>(
     parts: &'a Parts,
     app: &'a App,
-    now: Timestamp,
+    state: &'a State,
+    session: &'a str,
     patch: Option<&'a str>,
 ) -> say::Context<'a> {
     say::Context {
-        now,
+        // The state's moment and not the rendering's: else every look would be an edit.
+        now: state.facts.as_of,
         limits: &parts.settings.limits,
         web_url: parts.github.web_url().as_str().trim_end_matches('/'),
         public_url: parts.settings.public_url.as_deref(),
         word: &parts.settings.word,
         app: &app.slug,
         engine: parts.settings.engine.as_str(),
+        host: parts.settings.model_host.as_deref(),
+        session,
+        survey: state.facts.survey.as_ref(),
         sandbox: parts.settings.sandbox_words.as_str(),
         patch: patch.filter(|p| p.len() <= PATCH_IN_MESSAGE),
     }
@@ -63,9 +68,10 @@ impl Driver {
     pub(super) async fn status_body(&self) -> Result<String, Halt> {
         let app = self.parts.app().await?;
         let patch = self.parts.store.patch(self.lease.session).await?;
-        // The moment named in the text is the state's, not the rendering's: else every look would be an edit.
-        let text =
-            say::status(&self.state, &context(&self.parts, app, self.state.facts.as_of, patch.as_deref()));
+        let text = say::status(
+            &self.state,
+            &context(&self.parts, app, &self.state, &self.short(), patch.as_deref()),
+        );
         let marker = marker(&self.lease, "status");
         Ok(format!("{}\n\n{marker}", cut(&text, BODY_LIMIT - marker.len() - 2)))
     }
@@ -86,7 +92,8 @@ impl Driver {
     async fn show_pull(&mut self, repository: &Repository) -> Result<(), Halt> {
         let Some(pull) = self.pull() else { return Ok(()) };
         let app = self.parts.app().await?;
-        let (title, body) = say::pull(&self.state, &context(&self.parts, app, self.state.facts.as_of, None));
+        let (title, body) =
+            say::pull(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
         let content = format!("{title}\n{body}");
         if self.shown("pull").await?.is_some_and(|s| s.hash == hash(&content)) {
             return Ok(());
@@ -123,7 +130,7 @@ impl Driver {
         let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(()) };
         let app = self.parts.app().await?;
         let (title, summary) =
-            say::check(&self.state, &context(&self.parts, app, self.state.facts.as_of, None));
+            say::check(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
         let conclusion = match &self.state.phase {
             Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => Some("success"),
             Phase::Resting { .. } | Phase::Done { .. } | Phase::Waiting { .. } => Some("neutral"),
@@ -145,6 +152,11 @@ impl Driver {
         };
         repository.update_check(id, &show).await?;
         self.remember(&thing, &id.to_string(), &content).await
+    }
+
+    /// The session as people see it.
+    pub(super) fn short(&self) -> String {
+        self.lease.session.short()
     }
 
     fn pull(&self) -> Option<Pull> {

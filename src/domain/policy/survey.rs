@@ -1,17 +1,18 @@
 //! What a change touches, counted: for the reviewer's first look.
 
 use super::{FileDiff, paths};
+use serde::{Deserialize, Serialize};
 use similar::{ChangeTag, TextDiff};
 
 /// What a change touches. Facts of ours, from the two trees.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
     /// File by file, in the change's order.
     pub files: Vec<Touched>,
 }
 
 /// One changed file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
     /// Its path.
     pub path: String,

@@ -27,6 +27,7 @@ pub(super) fn face(outcome: &Outcome, voice: &Voice<'_>) -> Face {
         Outcome::EngineFailed { why } => engine_failed(why, voice),
         Outcome::StoodDown { head } => stood_down(head.short(), voice),
         Outcome::NoAnswer => no_answer(voice),
+        Outcome::Reopened => plain(format!("{} is open again; it waits for a command.", voice.pull())),
         Outcome::Merged => plain(format!("{} is merged; the work on it is over.", voice.pull())),
         Outcome::Closed => closed(voice),
         Outcome::IssueClosed => plain(format!("{} was closed, so the work on it is over.", voice.thread())),

@@ -3,7 +3,7 @@
 use super::{Request, Spent};
 use crate::domain::{
     ids::{Actor, CommentId, Number, Sha},
-    policy::Flag,
+    policy::{Flag, Survey},
     verdict::Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -211,6 +211,8 @@ pub enum Ending {
         summary: String,
         /// What wants a person's look.
         flags: Vec<Flag>,
+        /// What it touches, counted.
+        survey: Survey,
         /// The policy wants a person to see the change before it is pushed.
         ask_first: bool,
     },

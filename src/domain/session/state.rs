@@ -4,7 +4,7 @@ use super::{Cause, Subject};
 use crate::domain::{
     Failure,
     ids::{Actor, InstallationId, Number, Repo, Sha},
-    policy::Flag,
+    policy::{Flag, Survey},
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -194,6 +194,8 @@ pub struct Facts {
     pub stopping: bool,
     /// What in the pushed change wants a person's look.
     pub flags: Vec<Flag>,
+    /// What the change touches, counted.
+    pub survey: Option<Survey>,
     /// Failure signatures with the tree they were seen on, to notice a repeat.
     pub seen: Vec<(String, Sha)>,
     /// Text by people without write access reached the model.

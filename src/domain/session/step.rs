@@ -70,6 +70,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         notes: Vec::new(),
         stopping: false,
         flags: Vec::new(),
+        survey: None,
         seen: Vec::new(),
         tainted: false,
         in_merge_queue: false,
@@ -328,10 +329,11 @@ impl Next<'_> {
 
     fn ended(&mut self, ending: Ending) {
         match ending {
-            Ending::Changed { commit, tree, summary, flags, ask_first } => {
+            Ending::Changed { commit, tree, summary, flags, survey, ask_first } => {
                 let facts = self.facts();
                 facts.summary = Some(summary);
                 facts.flags = flags;
+                facts.survey = Some(survey);
                 if facts.seen.iter().any(|(_, seen)| *seen == tree) {
                     let round = facts.round;
                     self.note_result("the same tree as in an earlier round");

@@ -110,6 +110,7 @@ impl Told {
                     tree,
                     summary: "Done".to_owned(),
                     flags: vec![],
+                    survey: Default::default(),
                     ask_first: false,
                 })
             }
@@ -186,6 +187,7 @@ fn the_same_tree_again_is_not_pushed() {
         tree: sha(t.next + 1000),
         summary: String::new(),
         flags: vec![],
+        survey: Default::default(),
         ask_first: false,
     };
     t.take(t.ended(same));
