@@ -119,8 +119,7 @@ impl World {
             Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
         });
         let (hub, limits, rules) = (github.clone(), self.limits, self.rules);
-        let rebuild =
-            move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone());
+        let rebuild = move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone());
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
         github.deliver_to(&format!("http://{}/webhooks", running.address));
         let store = running.store.clone();
@@ -151,7 +150,8 @@ fn settings(github: &Emulator, data: PathBuf, sandboxes: Provider, limits: Limit
     let url = |text: &str| url::Url::parse(text).expect("an address");
     let mut base = github.model_url().trim_end_matches('/').to_owned();
     base.push_str("/v1/");
-    let model = ModelSettings::new(Wire::Anthropic, url(&base), "claude-sonnet-4-5", SecretString::from("key"));
+    let model =
+        ModelSettings::new(Wire::Anthropic, url(&base), "claude-sonnet-4-5", SecretString::from("key"));
     let engine: Arc<dyn agent::Engine> =
         Arc::from(agent::native(llm::model(model, client()).expect("a model")));
     Settings {

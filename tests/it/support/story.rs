@@ -58,7 +58,10 @@ fn told(what: &What) -> Option<String> {
     Some(match what {
         What::IssueOpened { number, login, title, .. } => format!("{login}: opens #{number} {title:?}"),
         What::PullOpened { number, login, draft, branch, .. } => {
-            format!("{login}: opens {} #{number} from {branch}", if *draft { "draft" } else { "pull request" })
+            format!(
+                "{login}: opens {} #{number} from {branch}",
+                if *draft { "draft" } else { "pull request" }
+            )
         }
         What::Commented { number, login, body, .. } => format!("{login}: on #{number}: {}", first(body)),
         What::Reacted { number, login, content } => format!("{login}: {content} on #{number}"),
