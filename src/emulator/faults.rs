@@ -1,0 +1,190 @@
+//! Trouble on demand: errors, latency, answers that get lost after their effect, rate limits, webhooks gone astray.
+
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What goes wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trouble {
+    /// Answered with this status and no effect. 403 is GitHub's secondary limit, 429 its primary one.
+    Status {
+        /// HTTP status.
+        status: u16,
+        /// Seconds in `Retry-After`, where it is sent.
+        retry_after: Option<u64>,
+    },
+    /// The connection is closed before anything happened.
+    Refuse,
+    /// The effect takes place, then the connection is closed without an answer.
+    LoseAnswer,
+    /// The answer comes this many milliseconds later.
+    Slow(u64),
+}
+
+/// One fault: which requests it strikes and how often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// `None`: any method.
+    pub method: Option<String>,
+    /// A glob over the path (`*` stays inside a segment, `**` does not), e.g. `/repos/*/*/pulls`.
+    pub path: String,
+    /// How many matching requests pass untouched first.
+    pub skip: u32,
+    /// How many are struck then.
+    pub times: u32,
+    /// What happens to those.
+    pub trouble: Trouble,
+}
+
+impl Fault {
+    /// Strikes the next request whose path matches.
+    pub fn next(path: &str, trouble: Trouble) -> Fault {
+        Fault { method: None, path: path.into(), skip: 0, times: 1, trouble }
+    }
+
+    /// Only requests of that method.
+    #[must_use]
+    pub fn on(mut self, method: &str) -> Fault {
+        self.method = Some(method.into());
+        self
+    }
+
+    /// After `skip` matching requests have passed.
+    #[must_use]
+    pub fn after(mut self, skip: u32) -> Fault {
+        self.skip = skip;
+        self
+    }
+
+    /// That many times.
+    #[must_use]
+    pub fn times(mut self, times: u32) -> Fault {
+        self.times = times;
+        self
+    }
+
+    fn matches(&self, method: &str, path: &str) -> bool {
+        let glob = globset::GlobBuilder::new(&self.path).literal_separator(true).build();
+        let path_matches = glob.is_ok_and(|glob| glob.compile_matcher().is_match(path));
+        path_matches && self.method.as_ref().is_none_or(|only| only.eq_ignore_ascii_case(method))
+    }
+}
+
+/// What happens to webhooks on their way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Astray {
+    /// Never sent; the deliveries list shows a failed one.
+    Drop,
+    /// Sent twice under the same delivery id.
+    Duplicate,
+    /// Sent after the one that follows it.
+    Reorder,
+    /// Sent this many milliseconds later.
+    Delay(u64),
+}
+
+/// A rule for webhooks of one event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HookFault {
+    /// `None`: every event.
+    pub event: Option<String>,
+    /// How many are struck.
+    pub times: u32,
+    /// What happens to those.
+    pub astray: Astray,
+}
+
+#[derive(Debug, Default)]
+struct Rules {
+    requests: Vec<Fault>,
+    hooks: Vec<HookFault>,
+}
+
+/// The faults in force. All counting is by request in order of arrival.
+#[derive(Debug, Default)]
+pub struct Faults(Mutex<Rules>);
+
+impl Faults {
+    fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a fault.
+    pub fn add(&self, fault: Fault) {
+        self.rules().requests.push(fault);
+    }
+
+    /// Adds a rule for webhooks.
+    pub fn astray(&self, event: Option<&str>, times: u32, astray: Astray) {
+        self.rules().hooks.push(HookFault { event: event.map(String::from), times, astray });
+    }
+
+    /// Ends all trouble.
+    pub fn clear(&self) {
+        *self.rules() = Rules::default();
+    }
+
+    /// The faults that have not struck as often as they should have.
+    pub fn left(&self) -> Vec<Fault> {
+        self.rules().requests.clone()
+    }
+
+    pub(crate) fn strike(&self, method: &str, path: &str) -> Option<Trouble> {
+        let mut rules = self.rules();
+        let at = rules.requests.iter().position(|fault| fault.matches(method, path))?;
+        let fault = &mut rules.requests[at];
+        if fault.skip > 0 {
+            fault.skip -= 1;
+            return None;
+        }
+        fault.times = fault.times.saturating_sub(1);
+        let trouble = fault.trouble.clone();
+        if fault.times == 0 {
+            rules.requests.remove(at);
+        }
+        Some(trouble)
+    }
+
+    pub(crate) fn strike_hook(&self, event: &str) -> Option<Astray> {
+        let mut rules = self.rules();
+        let at =
+            rules.hooks.iter().position(|rule| rule.event.as_deref().is_none_or(|only| only == event))?;
+        let rule = &mut rules.hooks[at];
+        rule.times = rule.times.saturating_sub(1);
+        let astray = rule.astray.clone();
+        if rule.times == 0 {
+            rules.hooks.remove(at);
+        }
+        Some(astray)
+    }
+}
+
+impl Trouble {
+    /// GitHub's words for a status that it answers when it is unwell.
+    pub(crate) fn words(status: StatusCode) -> &'static str {
+        match status {
+            StatusCode::FORBIDDEN => {
+                "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+            }
+            StatusCode::TOO_MANY_REQUESTS => "API rate limit exceeded",
+            StatusCode::UNAUTHORIZED => "Bad credentials",
+            StatusCode::NOT_FOUND => "Not Found",
+            StatusCode::BAD_GATEWAY => "Server Error",
+            StatusCode::SERVICE_UNAVAILABLE => {
+                "Sorry, this endpoint is temporarily unavailable. Please try again."
+            }
+            _ => "Server Error",
+        }
+    }
+
+    pub(crate) fn pause(&self) -> Duration {
+        match self {
+            Trouble::Slow(milliseconds) => Duration::from_millis(*milliseconds),
+            _ => Duration::ZERO,
+        }
+    }
+}
