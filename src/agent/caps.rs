@@ -29,6 +29,8 @@ pub(super) const REASONS: usize = 20;
 pub(super) const RESULT: usize = 40_000;
 /// A summary or question of the model's own, as it goes on to people.
 pub(super) const SUMMARY: usize = 8_000;
+/// Tokens of conversation, also where the model holds more: every step pays for all of it again.
+pub(super) const CONTEXT: u64 = 200_000;
 /// One answer of the model: a file of two thousand lines in one call.
 pub(super) const REPLY_TOKENS: u32 = 32_000;
 

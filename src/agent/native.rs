@@ -135,8 +135,9 @@ impl Round<'_> {
                 .iter()
                 .map(|tool| tool.description.len() + tool.schema.to_string().len())
                 .sum::<usize>();
-        let max_tokens = caps::REPLY_TOKENS.min(u32::try_from(self.model.context() / 4).unwrap_or(u32::MAX));
-        let room = compaction::room(self.model.context(), max_tokens, reserved);
+        let context = self.model.context().min(caps::CONTEXT);
+        let max_tokens = caps::REPLY_TOKENS.min(u32::try_from(context / 4).unwrap_or(u32::MAX));
+        let room = compaction::room(context, max_tokens, reserved);
         let mut last = None;
         for room in [room, room / 2, room / 4] {
             let messages = compaction::compact(history::messages(&self.records), room);

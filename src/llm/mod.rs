@@ -1,9 +1,12 @@
 //! Models over HTTP: one trait, the providers behind it.
 
-mod genai;
+mod anthropic;
+mod openai;
 mod prices;
+mod remote;
 mod retry;
 mod sort;
+mod sse;
 
 pub use prices::Prices;
 
@@ -231,7 +234,7 @@ impl ModelSettings {
 /// # Errors
 /// [`ModelError::Key`] when the key cannot be a header, [`ModelError::Invalid`] when the address cannot be one.
 pub fn model(settings: ModelSettings, http: reqwest::Client) -> Result<Box<dyn Model>, ModelError> {
-    Ok(Box::new(genai::Remote::new(settings, http)?))
+    Ok(Box::new(remote::Remote::new(settings, http)?))
 }
 
 #[cfg(test)]

@@ -65,29 +65,33 @@ pub(super) fn known(name: &str) -> Option<Known> {
     Some(Known { prices: Prices { input, output, cache_read, cache_write }, context, reply })
 }
 
-/// Name, tokens held, tokens of one reply, then thousandths of a dollar for a million tokens: input, output, cache read, cache write.
-/// Source: the makers' public price lists; where a maker does not charge for writing the cache it is the input's price.
+/// Name, tokens held, tokens of one reply, then thousandths of a dollar for a million tokens: input, output, cache read,
+/// cache write. Source: the makers' public price lists of November 2026; where a price depends on a question's length it is the
+/// one for the lengths that the agent comes to, where a maker does not charge for writing the cache it is the input's.
 type Row = (&'static str, u64, u32, u64, u64, u64, u64);
 const TABLE: &[Row] = &[
+    ("claude-fable-5-1", 1_000_000, 128_000, 10_000, 50_000, 250, 12_500),
+    ("claude-fable-5", 1_000_000, 128_000, 10_000, 50_000, 1_000, 12_500),
+    ("claude-opus-5-5", 1_000_000, 128_000, 4_000, 20_000, 200, 5_000),
+    ("claude-opus-5", 1_000_000, 128_000, 5_000, 25_000, 500, 6_250),
+    ("claude-opus-4-8", 200_000, 64_000, 5_000, 25_000, 500, 6_250),
+    ("claude-opus-4-7", 200_000, 64_000, 5_000, 25_000, 500, 6_250),
+    ("claude-opus-4-6", 200_000, 64_000, 5_000, 25_000, 500, 6_250),
     ("claude-opus-4-5", 200_000, 64_000, 5_000, 25_000, 500, 6_250),
-    ("claude-opus-4-1", 200_000, 32_000, 15_000, 75_000, 1_500, 18_750),
-    ("claude-opus-4", 200_000, 32_000, 15_000, 75_000, 1_500, 18_750),
+    ("claude-sonnet-5-5", 1_000_000, 128_000, 2_000, 10_000, 100, 2_500),
+    ("claude-sonnet-5", 1_000_000, 128_000, 2_000, 10_000, 200, 2_500),
+    ("claude-sonnet-4-6", 200_000, 64_000, 3_000, 15_000, 300, 3_750),
     ("claude-sonnet-4-5", 200_000, 64_000, 3_000, 15_000, 300, 3_750),
-    ("claude-sonnet-4", 200_000, 64_000, 3_000, 15_000, 300, 3_750),
+    ("claude-haiku-5-5", 1_000_000, 128_000, 500, 2_500, 50, 625),
     ("claude-haiku-4-5", 200_000, 64_000, 1_000, 5_000, 100, 1_250),
-    ("claude-3-7-sonnet", 200_000, 64_000, 3_000, 15_000, 300, 3_750),
-    ("claude-3-5-haiku", 200_000, 8_192, 800, 4_000, 80, 1_000),
-    ("gpt-5.1", 400_000, 128_000, 1_250, 10_000, 125, 1_250),
+    ("gpt-6.1-terra", 1_050_000, 128_000, 1_000, 5_000, 50, 1_250),
+    ("gpt-6-astra", 1_050_000, 128_000, 10_000, 50_000, 1_000, 12_500),
+    ("gpt-6-sol", 1_050_000, 128_000, 2_000, 10_000, 200, 2_500),
+    ("gpt-6-luna", 1_050_000, 128_000, 100, 500, 10, 125),
     ("gpt-5", 400_000, 128_000, 1_250, 10_000, 125, 1_250),
-    ("gpt-5-codex", 400_000, 128_000, 1_250, 10_000, 125, 1_250),
     ("gpt-5-mini", 400_000, 128_000, 250, 2_000, 25, 250),
-    ("gpt-5-nano", 400_000, 128_000, 50, 400, 5, 50),
-    ("gpt-4.1", 1_000_000, 32_000, 2_000, 8_000, 500, 2_000),
-    ("gpt-4.1-mini", 1_000_000, 32_000, 400, 1_600, 100, 400),
-    ("gpt-4o", 128_000, 16_384, 2_500, 10_000, 1_250, 2_500),
-    ("gpt-4o-mini", 128_000, 16_384, 150, 600, 75, 150),
-    ("o3", 200_000, 100_000, 2_000, 8_000, 500, 2_000),
-    ("o4-mini", 200_000, 100_000, 1_100, 4_400, 275, 1_100),
+    ("gpt-4.1", 1_000_000, 32_768, 2_000, 8_000, 500, 2_000),
+    ("gpt-4.1-mini", 1_000_000, 32_768, 400, 1_600, 100, 400),
 ];
 
 #[cfg(test)]
@@ -98,9 +102,9 @@ mod tests {
     fn a_dated_name_is_the_model_and_a_longer_name_is_another() {
         let input = |name: &str| known(name).map(|k| k.prices.input);
         assert_eq!(input("claude-sonnet-4-5-20250929"), Some(3_000_000));
-        assert_eq!(input("anthropic/claude-opus-4-1"), Some(15_000_000));
-        assert_eq!(input("claude-opus-4-20250514"), Some(15_000_000));
-        assert_eq!(input("gpt-4o-2024-08-06"), Some(2_500_000));
+        assert_eq!(input("anthropic/claude-opus-5-5"), Some(4_000_000));
+        assert_eq!(input("claude-opus-5-20260724"), Some(5_000_000));
+        assert_eq!(input("gpt-4.1-2025-04-14"), Some(2_000_000));
         assert_eq!(input("gpt-5-mini"), Some(250_000));
         assert_eq!(input("gpt-5-pro"), None);
         assert_eq!(input("claude-opus-4-9"), None);

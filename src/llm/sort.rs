@@ -27,6 +27,15 @@ impl Failure {
             Self::Busy { why, .. } | Self::Lost(why) | Self::Nonsense(why) => why,
         }
     }
+
+    /// The provider does not take the reasoning that the conversation gives back to it.
+    pub(super) fn is_about_thinking(&self) -> bool {
+        let low = match self {
+            Self::Final(ModelError::Invalid(why)) => why.to_lowercase(),
+            _ => return false,
+        };
+        ["thinking", "signature", "reasoning"].iter().any(|word| low.contains(word))
+    }
 }
 
 /// A refusal's words are shown to people: enough for a sentence or two, not for a page of HTML.
@@ -102,7 +111,7 @@ pub(super) fn refused_midway(body: &Value) -> Failure {
 }
 
 /// The sentence in a refusal's body, on one line and short.
-fn words(body: &str) -> String {
+pub(super) fn words(body: &str) -> String {
     let json = serde_json::from_str::<Value>(body).ok();
     let found = json.as_ref().and_then(|json| {
         let at = |path| json.pointer(path).and_then(Value::as_str);

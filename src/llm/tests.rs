@@ -73,44 +73,40 @@ fn block(index: u32, start: &Value, deltas: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-/// Two blocks of signed reasoning, one sealed, text, two calls; the usage in two parts, as the provider sends it.
+/// Signed reasoning before and after the text, a sealed block, two calls; the usage in two parts, as the provider sends it.
 fn thoughtful() -> Answer {
     let usage = json!({"input_tokens": 12, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 2048, "output_tokens": 1});
     let thinking = json!({"type": "thinking", "thinking": "", "signature": ""});
     let mut events =
         vec![json!({"type": "message_start", "message": {"usage": usage}}), json!({"type": "ping"})];
+    let sealed = |seal: &str| json!({"type": "signature_delta", "signature": seal});
+    let thought = |text: &str| json!({"type": "thinking_delta", "thinking": text});
+    let text = json!({"type": "text", "text": ""});
     events.extend(block(
         0,
         &thinking,
-        &[
-            json!({"thinking": "First "}),
-            json!({"thinking": "thought"}),
-            json!({"signature": "c2ln"}),
-            json!({"signature": "MQ=="}),
-        ],
+        &[thought("First "), thought("thought"), sealed("c2ln"), sealed("MQ==")],
     ));
     events.extend(block(1, &json!({"type": "redacted_thinking", "data": "c2VhbGVk"}), &[]));
-    events.extend(block(2, &thinking, &[json!({"thinking": "second"}), json!({"signature": "c2lnMg=="})]));
-    events.extend(block(
-        3,
-        &json!({"type": "text", "text": ""}),
-        &[json!({"text": "I will "}), json!({"text": "read."})],
-    ));
-    events.extend(block(
-        4,
-        &json!({"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}),
-        &[json!({"partial_json": "{\"path\":"}), json!({"partial_json": "\"a.rs\"}"})],
-    ));
-    events.extend(block(5, &json!({"type": "tool_use", "id": "toolu_2", "name": "list", "input": {}}), &[]));
+    events.extend(block(2, &text, &[text_delta("I will "), text_delta("read.")]));
+    events.extend(block(3, &thinking, &[thought("second"), sealed("c2lnMg==")]));
+    let call = |id: &str, tool: &str| json!({"type": "tool_use", "id": id, "name": tool, "input": {}});
+    let piece = |json: &str| json!({"type": "input_json_delta", "partial_json": json});
+    events.extend(block(4, &call("toolu_1", "read"), &[piece("{\"path\":"), piece("\"a.rs\"}")]));
+    events.extend(block(5, &call("toolu_2", "list"), &[]));
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 42}}));
     events.push(json!({"type": "message_stop"}));
     anthropic(&events)
 }
 
+fn text_delta(text: &str) -> Value {
+    json!({"type": "text_delta", "text": text})
+}
+
 fn said(text: &str) -> Answer {
     let mut events =
         vec![json!({"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}})];
-    events.extend(block(0, &json!({"type": "text", "text": ""}), &[json!({"text": text})]));
+    events.extend(block(0, &json!({"type": "text", "text": ""}), &[text_delta(text)]));
     events.push(
         json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
     );
@@ -121,7 +117,7 @@ fn said(text: &str) -> Answer {
 #[tokio::test]
 async fn anthropic_gives_all_its_blocks_and_gets_them_back_unchanged() {
     let provider =
-        Provider::new(Wire::Anthropic, "claude-opus-4-7-high", vec![thoughtful(), said("Done.")]).await;
+        Provider::new(Wire::Anthropic, "claude-sonnet-5-5", vec![thoughtful(), said("Done.")]).await;
     let reply = provider.ask(&hello()).await.unwrap();
     assert_eq!(reply.usage, Usage { input: 12, output: 42, cache_read: 2048, cache_write: 100 });
     assert!(!reply.cut);
@@ -150,27 +146,26 @@ async fn anthropic_gives_all_its_blocks_and_gets_them_back_unchanged() {
 
     let mark = json!({"type": "ephemeral"});
     let body = provider.body(1);
-    assert_eq!(body["model"], "claude-opus-4-7-high", "a name that ends like an effort stays a name");
-    assert_eq!((body.get("thinking"), body.get("output_config")), (None, None));
+    assert_eq!(body["model"], "claude-sonnet-5-5");
     assert_eq!(body["max_tokens"], 1000);
     assert_eq!(body["system"], json!([{"type": "text", "text": "Be brief.", "cache_control": mark}]));
     assert_eq!(
         body["messages"],
         json!([
-            {"role": "user", "content": "Hello."},
+            {"role": "user", "content": [{"type": "text", "text": "Hello.", "cache_control": mark}]},
             {"role": "assistant", "content": [
                 {"type": "thinking", "thinking": "First thought", "signature": "c2lnMQ=="},
                 {"type": "redacted_thinking", "data": "c2VhbGVk"},
-                {"type": "thinking", "thinking": "second", "signature": "c2lnMg=="},
                 {"type": "text", "text": "I will read."},
+                {"type": "thinking", "thinking": "second", "signature": "c2lnMg=="},
                 {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {"path": "a.rs"}},
                 {"type": "tool_use", "id": "toolu_2", "name": "list", "input": {}},
             ]},
             {"role": "user", "content": [
-                {"type": "tool_result", "content": "fn a() {}", "tool_use_id": "toolu_1"},
-                {"type": "tool_result", "content": "no such folder", "tool_use_id": "toolu_2", "is_error": true, "cache_control": mark},
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "fn a() {}", "is_error": false},
+                {"type": "tool_result", "tool_use_id": "toolu_2", "content": "no such folder", "is_error": true},
+                {"type": "text", "text": "A note.", "cache_control": mark},
             ]},
-            {"role": "user", "content": [{"type": "text", "text": "A note.", "cache_control": mark}]},
         ])
     );
     let head = provider.seen.lock().unwrap()[1].head.clone();
@@ -218,8 +213,7 @@ async fn openai_gives_text_reasoning_and_calls_in_pieces() {
     let messages = [hello(), vec![Message::Assistant { parts: reply.parts }], results.to_vec()].concat();
     provider.ask(&messages).await.unwrap();
     let body = provider.body(1);
-    assert_eq!(body["model"], "house/qwen3-max", "a name that ends like an effort stays a name");
-    assert_eq!(body.get("reasoning_effort"), None);
+    assert_eq!(body["model"], "house/qwen3-max");
     assert_eq!(body["stream_options"], json!({"include_usage": true}));
     assert_eq!(body["messages"][0], json!({"role": "system", "content": "Be brief."}));
     assert_eq!(body["messages"][2]["reasoning_content"], "Hm.");
@@ -236,6 +230,51 @@ async fn openai_gives_text_reasoning_and_calls_in_pieces() {
         json!({"role": "tool", "content": "error: call_2_of_reply", "tool_call_id": "call_2_of_reply"})
     );
     assert!(!body.to_string().contains("cache"), "no marks that other servers would refuse: {body}");
+}
+
+/// What compatible servers make of the wire: every call with index 0 or with none, whole at once, no `[DONE]`.
+#[tokio::test]
+async fn openai_is_read_from_odd_servers_too() {
+    let call = |index: Value, id: &str, path: &str| json!({"index": index, "id": id, "function": {"name": "read", "arguments": format!("{{\"path\":\"{path}\"}}")}});
+    for index in [json!(0), Value::Null] {
+        let delta =
+            json!({"content": "", "tool_calls": [call(index.clone(), "x", "a"), call(index, "y", "b")]});
+        let chunk = json!({"choices": [{"delta": delta, "finish_reason": "stop"}], "usage": null});
+        let provider =
+            Provider::new(Wire::OpenAi, "m", vec![Answer::stream(format!(": hello\r\ndata:{chunk}\r\n"))])
+                .await;
+        let parts = provider.ask(&hello()).await.unwrap().parts;
+        let called = |id: &str, path: &str| Part::Call {
+            id: id.into(),
+            tool: "read".into(),
+            arguments: json!({ "path": path }),
+        };
+        assert_eq!(parts, [called("x", "a"), called("y", "b")]);
+    }
+}
+
+#[tokio::test]
+async fn reasoning_that_is_refused_is_left_out() {
+    let refusal = Answer::refusal(
+        400,
+        r#"{"error":{"message":"messages.1.content.0: Invalid `signature` in `thinking` block"}}"#,
+    );
+    let provider = Provider::new(Wire::Anthropic, "m", vec![refusal.clone(), said("On.")]).await;
+    let thought = Part::Thinking { text: "Hm.".into(), signature: Some("of another model".into()) };
+    let messages = [
+        hello(),
+        vec![
+            Message::Assistant { parts: vec![thought, Part::Text { text: "So.".into() }] },
+            Message::user("On."),
+        ],
+    ]
+    .concat();
+    provider.ask(&messages).await.unwrap();
+    assert_eq!(provider.body(0)["messages"][1]["content"][0]["type"], "thinking");
+    assert_eq!(provider.body(1)["messages"][1]["content"], json!([{"type": "text", "text": "So."}]));
+    let provider = Provider::new(Wire::Anthropic, "m", vec![refusal]).await;
+    assert!(matches!(provider.ask(&messages).await, Err(ModelError::Invalid(_))));
+    assert_eq!(provider.asked(), 2);
 }
 
 #[tokio::test]
