@@ -108,3 +108,10 @@ async fn made(store: &Store, issue: u64) -> SessionId {
 async fn claimed(store: &Store) -> Claimed {
     store.claim("node", LEASE).await.unwrap().expect("a session is due")
 }
+
+/// Takes the deliveries' table away, as a stand-in for a disk that fails.
+pub(crate) async fn break_deliveries(store: &Store) {
+    let mut tx = store.begin().await.unwrap();
+    super::db::run!(&mut tx, sqlx::query("DROP TABLE deliveries")).unwrap();
+    store.commit(tx, super::Wakes::No).await.unwrap();
+}
