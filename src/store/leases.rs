@@ -7,7 +7,7 @@ use super::{
     Claimed, Lease, Store, StoreError, Wakes,
     db::{Tx, db, run},
 };
-use crate::domain::{Epoch, SessionId, State, Timestamp};
+use crate::domain::{Epoch, SessionId, Sha, State, Timestamp};
 use std::time::Duration;
 
 const INSERT: &str = "INSERT INTO sessions (id, short, installation, repo, owner, name, issue, branch, pull, head, \
@@ -176,7 +176,7 @@ impl<'a> Mirror<'a> {
             name: &facts.repo.name,
             branch,
             pull: facts.pull.as_ref().map(|p| number(p.number.0)),
-            head: facts.head.as_ref().map(|h| h.as_str()),
+            head: facts.head.as_ref().map(Sha::as_str),
         }
     }
 }

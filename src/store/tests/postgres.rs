@@ -6,7 +6,7 @@ use std::{
     io::{BufRead, BufReader},
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
-    process::{ChildStdin, Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::OnceLock,
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -26,8 +26,8 @@ rm -rf "$2"
 
 struct Cluster {
     port: u16,
-    /// Held open for as long as the server is wanted.
-    _keeper: ChildStdin,
+    /// Its standard input is held open for as long as the server is wanted.
+    _keeper: Child,
 }
 
 static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
@@ -68,7 +68,7 @@ fn cluster() -> Option<Cluster> {
     let mut said = String::new();
     BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said.trim(), "ready", "see {}", folder.display());
-    Some(Cluster { port, _keeper: keeper.stdin.take().unwrap() })
+    Some(Cluster { port, _keeper: keeper })
 }
 
 fn programs() -> Option<PathBuf> {
