@@ -77,6 +77,7 @@ fn wrong<E: Error>(text: &str, wanted: &str) -> E {
 fn count(text: &str, units: Units) -> Option<u64> {
     let mut rest = text.trim();
     let mut sum: u64 = 0;
+    let mut alone = true;
     loop {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let (number, after) = rest.split_at(digits);
@@ -86,12 +87,13 @@ fn count(text: &str, units: Units) -> Option<u64> {
         let (_, each) = units.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name))?;
         sum = sum.checked_add(times(number, *each)?)?;
         rest = after.trim_start();
-        // A second part needs units on both sides, else `1 2` would be 3.
+        alone &= rest.is_empty();
+        // Of several parts each must have its unit, else `5m 3` would be something.
+        if unit.is_empty() && !alone {
+            return None;
+        }
         if rest.is_empty() {
             return Some(sum);
-        }
-        if unit.is_empty() {
-            return None;
         }
     }
 }

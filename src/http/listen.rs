@@ -8,7 +8,7 @@ use hyper_util::{
 };
 use std::{
     collections::HashMap,
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
     pin::pin,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -112,7 +112,7 @@ struct Place {
 
 impl Addresses {
     fn take(&self, ip: IpAddr, most: usize) -> Option<Place> {
-        let ip = ip.to_canonical();
+        let ip = holder(ip);
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(ip).or_default();
         if *count >= most && !ip.is_loopback() {
@@ -120,6 +120,17 @@ impl Addresses {
         }
         *count += 1;
         Some(Place { addresses: self.clone(), ip })
+    }
+}
+
+/// Who an address is: of version 6 whoever has one has the whole /64.
+fn holder(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(six) if !six.is_loopback() => {
+            let [a, b, c, d, ..] = six.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        ip => ip,
     }
 }
 
@@ -132,5 +143,33 @@ impl Drop for Place {
                 held.remove(&self.ip);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Addresses;
+    use std::net::IpAddr;
+
+    #[test]
+    fn t45_an_address_has_its_places_and_gives_them_back() {
+        let addresses = Addresses::default();
+        let (stranger, other): (IpAddr, IpAddr) =
+            ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+        let mut held: Vec<_> = (0..3).map(|_| addresses.take(stranger, 3).unwrap()).collect();
+        assert!(addresses.take(stranger, 3).is_none());
+        let mapped = "::ffff:192.0.2.1".parse().unwrap();
+        assert!(addresses.take(mapped, 3).is_none(), "the same address in other clothes");
+        assert!(addresses.take(other, 3).is_some());
+        held.pop();
+        held.push(addresses.take(stranger, 3).unwrap());
+        drop(held);
+        assert!(addresses.0.lock().unwrap().is_empty(), "nothing is remembered of who has gone");
+        let six = |text: &str| addresses.take(text.parse().unwrap(), 1);
+        let one = six("2001:db8::1");
+        assert!(one.is_some() && six("2001:db8::2").is_none() && six("2001:db8:0:1::1").is_some());
+        let proxy = "127.0.0.1".parse().unwrap();
+        let many: Vec<_> = (0..9).map(|_| addresses.take(proxy, 3).unwrap()).collect();
+        assert_eq!(many.len(), 9);
     }
 }

@@ -64,7 +64,7 @@ impl Commits {
     /// Never returns once the last commit was made: a dead process reads nothing either.
     pub(super) async fn gate(&self) {
         if self.made.load(Ordering::Acquire) >= self.last.load(Ordering::Acquire) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -49,6 +49,8 @@ pub(super) use run;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Readers beside the one writer: pages and lists, none of them long.
 const SQLITE_READERS: u32 = 4;
+/// What a burst of large deliveries may leave the write-ahead log's file at.
+const SQLITE_LOG_BYTES: &str = "67108864";
 /// A node's connections; the usual server allows a hundred in all.
 const POSTGRES_CONNECTIONS: u32 = 10;
 /// A frozen node must not keep its row locks.
@@ -112,6 +114,7 @@ pub(super) async fn open_sqlite(path: &Path) -> Result<(Db, Db), StoreError> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(PATIENCE)
+        .pragma("journal_size_limit", SQLITE_LOG_BYTES)
         .foreign_keys(true);
     let pool = SqlitePoolOptions::new().acquire_timeout(PATIENCE).idle_timeout(None).max_lifetime(None);
     let write = pool.clone().max_connections(1).connect_with(options.clone()).await?;

@@ -31,11 +31,11 @@ impl Store {
         &self,
         lease: &Lease,
     ) -> Result<(Vec<EffectRow>, Option<Timestamp>), StoreError> {
-        let Fenced { mut tx, now, .. } = self.fenced(lease).await?;
-        let id = lease.session.to_string();
+        let (db, id) = (self.reader().await, lease.session.to_string());
+        let now = db.now().await?;
         let rows: Vec<(i64, String, i64, i64)> =
-            db!(&mut tx, c => sqlx::query_as(INTENDED).bind(id).fetch_all(&mut **c).await)?;
-        tx.rollback().await?;
+            db!(db, c => sqlx::query_as(INTENDED).bind(id).fetch_all(c).await)?;
+        self.still_held(lease).await?;
         let (mut due, mut next) = (Vec::new(), None);
         for (id, effect, attempts, at) in rows {
             if at > now.0 {

@@ -10,7 +10,6 @@ use crate::domain::{Entry, SessionId, State, Timestamp};
 
 const APPEND: &str = "INSERT INTO inbox (session, entry, at) VALUES ($1, $2, $3)";
 const UNREAD: &str = "SELECT id, entry, at FROM inbox WHERE session = $1 AND stepped_no IS NULL ORDER BY id";
-const HOLDS: &str = "SELECT count(*) FROM sessions WHERE id = $1 AND epoch = $2";
 const STEPPED: &str = "UPDATE inbox SET stepped_at = $3, limits = $4, ignored = $5, stepped_no = \
     (SELECT coalesce(max(stepped_no), 0) + 1 FROM inbox WHERE session = $2) \
     WHERE id = $1 AND session = $2 AND stepped_no IS NULL";
@@ -35,15 +34,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::LeaseLost`] when another holder has the session.
     pub async fn unread(&self, lease: &Lease) -> Result<Vec<Unread>, StoreError> {
-        let (db, id) = (self.reader().await, lease.session.to_string());
+        let id = lease.session.to_string();
         let rows: Vec<(i64, String, i64)> =
-            db!(db, c => sqlx::query_as(UNREAD).bind(&id).fetch_all(c).await)?;
-        // Looked at after the entries: what was read while the lease was ours is right.
-        let held: i64 =
-            db!(db, c => sqlx::query_scalar(HOLDS).bind(&id).bind(lease.epoch.0).fetch_one(c).await)?;
-        if held == 0 {
-            return Err(StoreError::LeaseLost);
-        }
+            db!(self.reader().await, c => sqlx::query_as(UNREAD).bind(id).fetch_all(c).await)?;
+        self.still_held(lease).await?;
         let read = |(id, entry, at): (i64, String, i64)| {
             Ok(Unread { id, entry: serde_json::from_str(&entry)?, at: Timestamp(at) })
         };

@@ -7,7 +7,7 @@ use super::{
     Claimed, Lease, Store, StoreError, Wakes,
     db::{Tx, db, run},
 };
-use crate::domain::{Epoch, SessionId, State, Timestamp};
+use crate::domain::{Epoch, SessionId, Sha, State, Timestamp};
 use std::time::Duration;
 
 const INSERT: &str = "INSERT INTO sessions (id, short, installation, repo, owner, name, issue, branch, pull, head, \
@@ -127,6 +127,17 @@ impl Store {
         rows.into_iter().map(|(id, epoch)| Ok((session_id(&id)?, Epoch(epoch)))).collect()
     }
 
+    /// Is the lease still ours? For reads: asked after them, it says that what was read while it was is right.
+    ///
+    /// # Errors
+    /// [`StoreError::LeaseLost`] when another holder has the session.
+    pub(super) async fn still_held(&self, lease: &Lease) -> Result<(), StoreError> {
+        let (db, id) = (self.reader().await, lease.session.to_string());
+        let row: Option<(i64, i64)> =
+            db!(db, c => sqlx::query_as(FENCE).bind(id).bind(lease.epoch.0).fetch_optional(c).await)?;
+        row.map(drop).ok_or(StoreError::LeaseLost)
+    }
+
     /// Begins a write of a session's holder. Until it ends nobody can claim the session.
     ///
     /// # Errors
@@ -165,7 +176,7 @@ impl<'a> Mirror<'a> {
             name: &facts.repo.name,
             branch,
             pull: facts.pull.as_ref().map(|p| number(p.number.0)),
-            head: facts.head.as_ref().map(|h| h.as_str()),
+            head: facts.head.as_ref().map(Sha::as_str),
         }
     }
 }

@@ -18,7 +18,7 @@ mod leases;
 mod lists;
 mod spending;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod types;
 
 pub use error::StoreError;

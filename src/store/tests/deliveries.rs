@@ -1,0 +1,138 @@
+//! Deliveries: kept once, settled once, together with what they imply or not at all.
+
+use super::{Place, accept, made, noted, on_both, on_issue, repo};
+use crate::{
+    domain::{Number, SessionId},
+    store::{Acceptance, Fate, Kept, StoreError},
+};
+use futures::future::join_all;
+
+on_both!(
+    f9_a_delivery_is_kept_once,
+    a_replay_under_a_new_id_is_known_by_its_body,
+    every_one_of_many_at_once_is_kept,
+    f10_a_subject_taken_before_writes_nothing,
+    a_delivery_is_settled_once,
+    a_second_session_of_an_issue_is_refused_whole,
+    what_comes_in_wakes_who_waits,
+);
+
+async fn f9_a_delivery_is_kept_once(place: Place) {
+    let store = place.open().await;
+    let again = join_all((0..10).map(|_| store.keep_delivery("guid", "push", b"{}"))).await;
+    let new = again.into_iter().filter(|kept| *kept.as_ref().unwrap() == Kept::New).count();
+    assert_eq!(new, 1);
+    let open = store.open_deliveries(10).await.unwrap();
+    assert_eq!(open.len(), 1);
+    assert_eq!((open[0].event.as_str(), open[0].body.as_slice()), ("push", &b"{}"[..]));
+}
+
+async fn a_replay_under_a_new_id_is_known_by_its_body(place: Place) {
+    let store = place.open().await;
+    assert_eq!(store.keep_delivery("one", "push", b"body").await.unwrap(), Kept::New);
+    assert_eq!(store.keep_delivery("two", "issues", b"body").await.unwrap(), Kept::Duplicate);
+    assert_eq!(store.keep_delivery("three", "push", b"other").await.unwrap(), Kept::New);
+}
+
+async fn every_one_of_many_at_once_is_kept(place: Place) {
+    let store = place.open().await;
+    let many = (0..500).map(|n| {
+        let store = store.clone();
+        async move { store.keep_delivery(&format!("{n}"), "push", format!("{n}").as_bytes()).await.unwrap() }
+    });
+    assert!(join_all(many).await.into_iter().all(|kept| kept == Kept::New));
+    assert_eq!(store.open_deliveries(1000).await.unwrap().len(), 500);
+    assert!(store.commits() < 250, "they did not share commits: {}", store.commits());
+}
+
+async fn f10_a_subject_taken_before_writes_nothing(place: Place) {
+    let store = place.open().await;
+    let session = made(&store, 1).await;
+    let with = |text: &str| Acceptance {
+        subjects: vec!["comment:1".into(), format!("other:{text}")],
+        entries: vec![(session, noted(text))],
+        session: None,
+    };
+    accept(&store, "first", with("first")).await.unwrap();
+    accept(&store, "second", with("second")).await.unwrap();
+    let claimed = super::claimed(&store).await;
+    let unread = store.unread(&claimed.lease).await.unwrap();
+    assert_eq!(unread.into_iter().map(|u| u.entry).collect::<Vec<_>>(), [noted("first")]);
+    let (_, settled) = store.delivery("second").await.unwrap().unwrap();
+    assert_eq!(settled.unwrap().fate, "ignored");
+    // A subject named beside one that was taken is still free.
+    let third = Acceptance { subjects: vec!["other:second".into()], ..with("third") };
+    accept(&store, "third", third).await.unwrap();
+    assert_eq!(store.unread(&claimed.lease).await.unwrap().len(), 2);
+}
+
+async fn a_delivery_is_settled_once(place: Place) {
+    let store = place.open().await;
+    let session = made(&store, 1).await;
+    store.keep_delivery("guid", "push", b"x").await.unwrap();
+    let entry = Acceptance { entries: vec![(session, noted("x"))], ..Acceptance::default() };
+    let (store, entry) = (&store, &entry);
+    let twice = (0..4).map(|_| store.accept("guid", &Fate::Taken("news"), entry));
+    assert!(join_all(twice).await.into_iter().all(|r| r.is_ok()));
+    assert!(store.open_deliveries(10).await.unwrap().is_empty());
+    let claimed = super::claimed(store).await;
+    assert_eq!(store.unread(&claimed.lease).await.unwrap().len(), 1);
+    let unknown = store.accept("nobody's", &Fate::Ignored("x"), &Acceptance::default()).await;
+    assert!(matches!(unknown, Err(StoreError::Database(_))));
+}
+
+async fn a_second_session_of_an_issue_is_refused_whole(place: Place) {
+    let store = place.open().await;
+    let first = made(&store, 1).await;
+    let second = Acceptance {
+        subjects: vec!["comment:9".into()],
+        entries: vec![(first, noted("must not stay"))],
+        session: Some(on_issue(1)),
+    };
+    let refused = accept(&store, "second", second).await;
+    assert!(matches!(refused, Err(StoreError::Owned(what)) if what == "acme/demo#1"));
+    assert_eq!(store.open_deliveries(10).await.unwrap().len(), 1, "it can be decided anew");
+    let claimed = super::claimed(&store).await;
+    assert!(store.unread(&claimed.lease).await.unwrap().is_empty());
+    let anew = Acceptance {
+        subjects: vec!["comment:9".into()],
+        entries: vec![(first, noted("joined"))],
+        session: None,
+    };
+    store.accept("second", &Fate::Taken("joined"), &anew).await.unwrap();
+    assert_eq!(store.unread(&claimed.lease).await.unwrap().len(), 1);
+    let owner = store.session_of_issue(repo().id, Number(1)).await.unwrap().map(|s| s.id);
+    assert_eq!(owner, Some(first));
+}
+
+async fn what_comes_in_wakes_who_waits(place: Place) {
+    let store = place.open().await;
+    let changed = store.changed();
+    // It is committed before the wait begins.
+    let session: SessionId = made(&store, 1).await;
+    changed.await;
+    let changed = store.changed();
+    store.append(session, &noted("x")).await.unwrap();
+    changed.await;
+    // A holder's own writes wake nobody.
+    let claimed = super::claimed(&store).await;
+    let changed = store.changed();
+    store.heartbeat(&claimed.lease, super::LEASE).await.unwrap();
+    let quiet = tokio::time::timeout(std::time::Duration::from_millis(50), changed).await;
+    assert!(quiet.is_err());
+}
+
+#[tokio::test]
+async fn another_node_is_woken() {
+    let Some(place) = super::postgres::place().await else { return };
+    let (here, there) = (place.open().await, place.open().await);
+    // The listener needs a moment to be there.
+    for n in 0.. {
+        let woken = there.changed();
+        here.keep_delivery(&format!("{n}"), "push", format!("{n}").as_bytes()).await.unwrap();
+        if tokio::time::timeout(std::time::Duration::from_millis(500), woken).await.is_ok() {
+            return;
+        }
+        assert!(n < 20, "nobody was woken");
+    }
+}

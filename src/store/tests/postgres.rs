@@ -1,0 +1,85 @@
+//! A PostgreSQL of the tests' own: a fresh cluster on a free port, gone with the process that started it.
+
+use super::Place;
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::{fs::chown, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// Waits on its standard input, which ends when the test process does, however it ends.
+const KEEPER: &str = r#"
+"$1/initdb" -D "$2/data" -U postgres -A trust --no-sync >"$2/initdb.log" 2>&1 || { echo "initdb failed"; exit 1; }
+"$1/postgres" -D "$2/data" -p "$3" -k "$2" -c listen_addresses=127.0.0.1 -c max_connections=300 >"$2/log" 2>&1 &
+server=$!
+until "$1/pg_isready" -q -h 127.0.0.1 -p "$3"; do kill -0 $server || { echo "postgres ended"; exit 1; }; sleep 0.05; done
+echo ready
+cat >/dev/null
+kill -INT $server
+wait $server
+rm -rf "$2"
+"#;
+
+struct Cluster {
+    port: u16,
+    /// Its standard input is held open for as long as the server is wanted.
+    _keeper: Child,
+}
+
+static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
+static DATABASES: AtomicU32 = AtomicU32::new(0);
+
+/// An empty database, or none where PostgreSQL is not installed.
+pub(super) async fn place() -> Option<Place> {
+    let cluster = tokio::task::spawn_blocking(|| CLUSTER.get_or_init(cluster).as_ref()).await.unwrap()?;
+    let name = format!("t{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+    let server = format!("postgres://postgres@127.0.0.1:{}", cluster.port);
+    let admin = sqlx::PgPool::connect(&format!("{server}/postgres")).await.unwrap();
+    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&admin).await.unwrap();
+    admin.close().await;
+    Some(Place { url: format!("{server}/{name}"), _folder: None })
+}
+
+fn cluster() -> Option<Cluster> {
+    let Some(programs) = programs() else {
+        assert!(std::env::var_os("CI").is_none(), "PostgreSQL is not installed");
+        eprintln!("skipped: PostgreSQL is not installed (/usr/lib/postgresql/*/bin)");
+        return None;
+    };
+    let folder = tempfile::Builder::new().prefix("fixpoint-pg").tempdir().unwrap().keep();
+    // The server refuses to run as root.
+    let user = if rustix::process::geteuid().is_root() { postgres_user() } else { None };
+    if let Some((uid, gid)) = user {
+        chown(&folder, Some(uid), Some(gid)).unwrap();
+    }
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut keeper = Command::new("sh");
+    keeper.args(["-c", KEEPER, "sh"]).arg(programs).arg(&folder).arg(port.to_string());
+    keeper.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+    if let Some((uid, gid)) = user {
+        keeper.uid(uid).gid(gid);
+    }
+    // A signal to the tests' process group must not reach the server before the tests have ended.
+    let mut keeper = keeper.process_group(0).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said.trim(), "ready", "see {}", folder.display());
+    Some(Cluster { port, _keeper: keeper })
+}
+
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
+    let folders = versions.filter_map(|v| Some(v.ok()?.path().join("bin")));
+    folders.filter(|bin| bin.join("initdb").exists()).max()
+}
+
+fn postgres_user() -> Option<(u32, u32)> {
+    let passwd = fs::read_to_string(Path::new("/etc/passwd")).ok()?;
+    let line = passwd.lines().find(|l| l.starts_with("postgres:"))?;
+    let mut fields = line.split(':').skip(2);
+    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+}

@@ -1,0 +1,62 @@
+//! What a round leaves behind, and the clock it is measured by.
+
+use super::{Place, claimed, made, on_both};
+use crate::{
+    domain::InstallationId,
+    store::{JournalLine, Shown},
+};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+on_both!(
+    the_journal_comes_back_in_order,
+    what_is_shown_and_the_patch_are_replaced,
+    spending_adds_up_by_day,
+    the_clock_is_the_databases
+);
+
+async fn the_journal_comes_back_in_order(place: Place) {
+    let store = place.open().await;
+    let id = made(&store, 1).await;
+    let held = claimed(&store).await;
+    for n in 0..5 {
+        let entry = serde_json::json!({"n": n, "text": "a \u{0} byte and é"});
+        let tree = (n % 2 == 0).then(|| format!("tree-{n}"));
+        store.journal_append(&held.lease, &JournalLine { request: 1, round: n, entry, tree }).await.unwrap();
+    }
+    let lines = store.journal(id).await.unwrap();
+    assert_eq!(lines.iter().map(|l| l.round).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert_eq!(lines[3].entry["text"], "a \u{0} byte and é");
+    assert_eq!((lines[2].tree.as_deref(), lines[3].tree.as_deref()), (Some("tree-2"), None));
+}
+
+async fn what_is_shown_and_the_patch_are_replaced(place: Place) {
+    let store = place.open().await;
+    let id = made(&store, 1).await;
+    let held = claimed(&store).await;
+    let shown = |hash: &str| Shown { thing: "status".into(), remote: "12".into(), hash: hash.into() };
+    store.show(&held.lease, &shown("one")).await.unwrap();
+    store.show(&held.lease, &shown("two")).await.unwrap();
+    assert_eq!(store.shown(id).await.unwrap(), [shown("two")]);
+    store.keep_patch(&held.lease, "old").await.unwrap();
+    store.keep_patch(&held.lease, "new \0").await.unwrap();
+    assert_eq!(store.patch(id).await.unwrap().as_deref(), Some("new \0"));
+}
+
+async fn spending_adds_up_by_day(place: Place) {
+    let store = place.open().await;
+    made(&store, 1).await;
+    let held = claimed(&store).await;
+    store.charge(&held.lease, 1_000, 10).await.unwrap();
+    store.charge(&held.lease, 500, 10).await.unwrap();
+    let repo = super::repo().id;
+    assert_eq!(store.spent_today(held.state.facts.installation, repo).await.unwrap(), (1_500, 1_500));
+    assert_eq!(store.spent_today(InstallationId(6), repo).await.unwrap(), (1_500, 0));
+}
+
+async fn the_clock_is_the_databases(place: Place) {
+    let store = place.open().await;
+    let ours = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
+    let theirs = store.now().await.unwrap().0;
+    assert!((theirs - ours).abs() < 2_000, "milliseconds since 1970: {theirs}, not {ours}");
+    store.ready().await.unwrap();
+}
