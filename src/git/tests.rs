@@ -153,6 +153,21 @@ async fn f27_a_persons_push_in_between_is_never_overwritten() {
 }
 
 #[tokio::test]
+async fn a_branch_is_deleted_only_where_we_left_it() {
+    let (bench, main) = Bench::with_main().await;
+    let ours = bench.commit_on(&main, "a", "1").await;
+    bench.mirror.push(&bench.remote, "b", None, &ours, &[]).await.unwrap();
+    let delete = async |at: &Sha| bench.mirror.delete_branch(&bench.remote, "b", at, &["main".into()]).await;
+    assert!(matches!(delete(&main).await, Err(GitError::Moved(Some(at))) if at == ours));
+    assert_eq!(bench.head("b"), ours.as_str());
+    delete(&ours).await.unwrap();
+    assert_eq!(bench.head("b"), "");
+    delete(&ours).await.unwrap();
+    let main_too = bench.mirror.delete_branch(&bench.remote, "main", &main, &["main".into()]).await;
+    assert!(matches!(main_too, Err(GitError::Refused(_))));
+}
+
+#[tokio::test]
 async fn f24_the_servers_own_words_come_with_a_refusal() {
     let (bench, main) = Bench::with_main().await;
     let ours = bench.commit_on(&main, "a", "1").await;
