@@ -107,7 +107,7 @@ impl<'c> Folder<'c> {
         let mut builder = repo.treebuilder(base)?;
         let mut added = Vec::new();
         for (name, node) in &self.0 {
-            let path = if at.is_empty() { (*name).to_owned() } else { format!("{at}/{name}") };
+            let path = below(at, name);
             let old = base.and_then(|tree| tree.get_name(name));
             let old = old.map(|entry| (entry.id(), entry.kind()));
             match node.becomes(repo, old, &path)? {
@@ -197,8 +197,12 @@ fn no_twins(tree: &Tree<'_>, added: &[&str], at: &str) -> Result<(), GitError> {
     }
     match added.iter().find(|name| spellings.get(&paths::fold(name)).is_some_and(|n| *n > 1)) {
         None => Ok(()),
-        Some(name) => Err(bad(&format!("{at}/{name}"), "it differs from another path only in case")),
+        Some(name) => Err(bad(&below(at, name), "it differs from another path only in case")),
     }
+}
+
+fn below(at: &str, name: &str) -> String {
+    if at.is_empty() { name.to_owned() } else { format!("{at}/{name}") }
 }
 
 fn empty(repo: &Repository) -> Result<Oid, GitError> {

@@ -24,11 +24,7 @@ impl Mirror {
         commit: &Sha,
         forbidden: &[String],
     ) -> Result<(), GitError> {
-        let name = format!("refs/heads/{branch}");
-        valid(&name)?;
-        if forbidden.iter().any(|never| never.eq_ignore_ascii_case(branch)) {
-            return Err(GitError::Refused(format!("{branch} is a branch that is never pushed to")));
-        }
+        let name = allowed(branch, forbidden)?;
         let id = oid(commit)?;
         self.blocking(move |repo| Ok(repo.find_commit(id).map(|_| ())?)).await?;
         let live = self.remote_head(remote, branch).await?;
@@ -42,9 +38,32 @@ impl Mirror {
             self.forward(remote, &name, old, commit).await?;
         }
         let _alone = self.network.lock().await;
-        let printed = self.send(remote, &name, expected, commit).await?;
-        self.confirm(remote, branch, commit, &printed).await?;
+        let printed = self.send(remote, &name, expected, &format!("{commit}:{name}")).await?;
+        self.confirm(remote, branch, Some(commit), &printed).await?;
         self.blocking(move |repo| Ok(repo.reference(&kept_as(&name), id, true, "pushed").map(|_| ())?)).await
+    }
+
+    /// Deletes our branch, if it is still at `at`: a commit that somebody put on it meanwhile is not lost. A branch that is
+    /// gone already is a success.
+    ///
+    /// # Errors
+    /// Those of [`Mirror::push`].
+    pub async fn delete_branch(
+        &self,
+        remote: &Remote,
+        branch: &str,
+        at: &Sha,
+        forbidden: &[String],
+    ) -> Result<(), GitError> {
+        let name = allowed(branch, forbidden)?;
+        match self.remote_head(remote, branch).await? {
+            None => return Ok(()),
+            Some(live) if live != *at => return Err(GitError::Moved(Some(live))),
+            Some(_) => {}
+        }
+        let _alone = self.network.lock().await;
+        let printed = self.send(remote, &name, Some(at), &format!(":{name}")).await?;
+        self.confirm(remote, branch, None, &printed).await
     }
 
     /// The old commit must be part of the new one's history. It is fetched where it is not held: git also sends far less
@@ -65,12 +84,11 @@ impl Mirror {
         remote: &Remote,
         name: &str,
         expected: Option<&Sha>,
-        commit: &Sha,
+        spec: &str,
     ) -> Result<Printed, GitError> {
         // The server compares the old id itself, under its lock: nobody's push in between is lost.
         let lease = format!("--force-with-lease={name}:{}", expected.map_or("", Sha::as_str));
-        let spec = format!("{commit}:{name}");
-        let args = ["push", "--porcelain", "--no-verify", &lease, "--", remote.url.as_str(), &spec];
+        let args = ["push", "--porcelain", "--no-verify", &lease, "--", remote.url.as_str(), spec];
         git(&self.dir, remote, &args).await
     }
 
@@ -79,11 +97,11 @@ impl Mirror {
         &self,
         remote: &Remote,
         branch: &str,
-        commit: &Sha,
+        wanted: Option<&Sha>,
         printed: &Printed,
     ) -> Result<(), GitError> {
         let live = self.remote_head(remote, branch).await?;
-        if live.as_ref() == Some(commit) {
+        if live.as_ref() == wanted {
             return Ok(());
         }
         match rejection(&printed.stdout) {
@@ -93,6 +111,16 @@ impl Mirror {
             Some(reason) => Err(GitError::Refused(refusal(reason, &printed.stderr))),
         }
     }
+}
+
+/// The branch's whole name, if it may be written to.
+fn allowed(branch: &str, forbidden: &[String]) -> Result<String, GitError> {
+    let name = format!("refs/heads/{branch}");
+    valid(&name)?;
+    if forbidden.iter().any(|never| never.eq_ignore_ascii_case(branch)) {
+        return Err(GitError::Refused(format!("{branch} is a branch that is never pushed to")));
+    }
+    Ok(name)
 }
 
 /// Why the ref was rejected: `!<TAB>from:to<TAB>[remote rejected] (why)`.

@@ -1,1 +1,367 @@
-//! Against real git servers.
+//! Against a real server side: git's own, on bare repositories of this machine.
+
+use super::*;
+use crate::domain::{Limits, Timestamp};
+use crate::toolbox::wire::Change;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A server with one repository, and a mirror of it.
+struct Bench {
+    _dir: tempfile::TempDir,
+    server: std::path::PathBuf,
+    remote: Remote,
+    mirror: Mirror,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let server = dir.path().join("server.git");
+        run(dir.path(), &["init", "-q", "--bare", "-b", "main", "server.git"], "");
+        let remote = Remote { url: url::Url::from_file_path(&server).unwrap(), token: None };
+        let mirror = Mirrors::new(dir.path().join("mirrors")).open("7").await.unwrap();
+        Self { _dir: dir, server, remote, mirror }
+    }
+
+    /// A bench whose `main` holds a file of each kind. Gives its commit.
+    async fn with_main() -> (Self, Sha) {
+        let bench = Self::new().await;
+        let gitlink = "160000 commit 1111111111111111111111111111111111111111\tvendored\n";
+        let text = run(&bench.server, &["hash-object", "-w", "--stdin"], "one\ntwo\nthree\n");
+        let link = run(&bench.server, &["hash-object", "-w", "--stdin"], "src/lib.rs");
+        let src = run(
+            &bench.server,
+            &["mktree"],
+            &format!("100644 blob {text}\tlib.rs\n100755 blob {text}\trun\n"),
+        );
+        let root = format!("120000 blob {link}\tlink\n040000 tree {src}\tsrc\n{gitlink}");
+        let tree = run(&bench.server, &["mktree", "--missing"], &root);
+        let commit = run(&bench.server, &["commit-tree", "-m", "first", &tree], "");
+        run(&bench.server, &["update-ref", "refs/heads/main", &commit], "");
+        let fetched = bench.mirror.fetch(&bench.remote, &["refs/heads/main".into()]).await.unwrap();
+        (bench, fetched[0].clone().unwrap())
+    }
+
+    async fn commit_on(&self, parent: &Sha, path: &str, text: &str) -> Sha {
+        let tree = self.mirror.apply(parent, &[file(path, text)], &Limits::default()).await.unwrap();
+        self.mirror.commit(&tree, std::slice::from_ref(parent), "Change it", &bot()).await.unwrap()
+    }
+
+    fn head(&self, branch: &str) -> String {
+        run(&self.server, &["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{branch}")], "")
+    }
+}
+
+fn bot() -> Signature {
+    Signature {
+        name: "fixpoint[bot]".into(),
+        email: "bot@example.com".into(),
+        at: Timestamp(1_700_000_000_000),
+    }
+}
+
+fn file(path: &str, text: &str) -> Change {
+    Change::File { path: path.into(), mode: 0o100_644, bytes: text.into() }
+}
+
+fn removed(path: &str) -> Change {
+    Change::Removed { path: path.into() }
+}
+
+/// The git program on a folder of this test's own.
+fn run(dir: &Path, args: &[&str], input: &str) -> String {
+    let mut child = Command::new("git")
+        .args(args)
+        .current_dir(dir)
+        .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")])
+        .envs([("GIT_AUTHOR_NAME", "a"), ("GIT_AUTHOR_EMAIL", "a@example.com")])
+        .envs([("GIT_COMMITTER_NAME", "a"), ("GIT_COMMITTER_EMAIL", "a@example.com")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "git {args:?}");
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+#[tokio::test]
+async fn an_empty_repository_is_said_to_be_empty() {
+    let bench = Bench::new().await;
+    let error = bench.mirror.fetch(&bench.remote, &["refs/heads/main".into()]).await.unwrap_err();
+    assert_eq!(error.to_string(), "git: a commit; the repository is empty is not there");
+}
+
+#[tokio::test]
+async fn a_fetch_gives_each_ref_or_says_it_is_missing() {
+    let (bench, main) = Bench::with_main().await;
+    // A branch that became a folder of branches.
+    run(&bench.server, &["update-ref", "refs/heads/a", main.as_str()], "");
+    let asked = ["refs/heads/a".to_owned(), "refs/heads/a/b".into(), "refs/heads/ain".into()];
+    let first = bench.mirror.fetch(&bench.remote, &asked).await.unwrap();
+    assert_eq!(first, [Some(main.clone()), None, None]);
+    run(&bench.server, &["update-ref", "-d", "refs/heads/a"], "");
+    run(&bench.server, &["update-ref", "refs/heads/a/b", main.as_str()], "");
+    let second = bench.mirror.fetch(&bench.remote, &asked).await.unwrap();
+    assert_eq!(second, [None, Some(main), None]);
+    assert!(bench.mirror.fetch(&bench.remote, &["--upload-pack=x".into()]).await.is_err());
+}
+
+#[tokio::test]
+async fn f25_f26_a_push_ends_at_the_branch_and_nowhere_else() {
+    let (bench, main) = Bench::with_main().await;
+    let ours = bench.commit_on(&main, "src/lib.rs", "one\n").await;
+    let never = ["main".to_owned()];
+    let push = async |branch: &str, expected: Option<&Sha>, commit: &Sha| {
+        bench.mirror.push(&bench.remote, branch, expected, commit, &never).await
+    };
+    assert!(matches!(push("main", Some(&main), &ours).await, Err(GitError::Refused(_))));
+    assert!(matches!(push("Main", None, &ours).await, Err(GitError::Refused(_))));
+    assert_eq!(bench.head("main"), main.as_str());
+
+    push("fixpoint/7-x", None, &ours).await.unwrap();
+    assert_eq!(bench.head("fixpoint/7-x"), ours.as_str());
+    push("fixpoint/7-x", None, &ours).await.unwrap(); // the result of the first was lost
+    let moved = push("fixpoint/7-x", None, &main).await.unwrap_err();
+    assert!(matches!(moved, GitError::Moved(Some(at)) if at == ours));
+
+    let more = bench.commit_on(&ours, "new", "x").await;
+    let aside = bench.commit_on(&main, "new", "y").await;
+    assert!(matches!(push("fixpoint/7-x", Some(&ours), &aside).await, Err(GitError::Refused(_))));
+    push("fixpoint/7-x", Some(&ours), &more).await.unwrap();
+    assert_eq!(bench.head("fixpoint/7-x"), more.as_str());
+}
+
+#[tokio::test]
+async fn f27_a_persons_push_in_between_is_never_overwritten() {
+    let (bench, main) = Bench::with_main().await;
+    let ours = bench.commit_on(&main, "a", "1").await;
+    bench.mirror.push(&bench.remote, "b", None, &ours, &[]).await.unwrap();
+    let next = bench.commit_on(&ours, "a", "2").await;
+    // The person's push lands after our look and before our write: the hook runs in the middle of ours.
+    let theirs = run(
+        &bench.server,
+        &["commit-tree", "-m", "theirs", "-p", ours.as_str(), &format!("{ours}^{{tree}}")],
+        "",
+    );
+    hook(&bench.server, &format!("unset GIT_QUARANTINE_PATH; git update-ref refs/heads/b {theirs}"));
+    let error = bench.mirror.push(&bench.remote, "b", Some(&ours), &next, &[]).await.unwrap_err();
+    assert!(matches!(error, GitError::Moved(Some(ref at)) if at.as_str() == theirs), "{error}");
+    assert_eq!(bench.head("b"), theirs);
+}
+
+#[tokio::test]
+async fn a_branch_is_deleted_only_where_we_left_it() {
+    let (bench, main) = Bench::with_main().await;
+    let ours = bench.commit_on(&main, "a", "1").await;
+    bench.mirror.push(&bench.remote, "b", None, &ours, &[]).await.unwrap();
+    let delete = async |at: &Sha| bench.mirror.delete_branch(&bench.remote, "b", at, &["main".into()]).await;
+    assert!(matches!(delete(&main).await, Err(GitError::Moved(Some(at))) if at == ours));
+    assert_eq!(bench.head("b"), ours.as_str());
+    delete(&ours).await.unwrap();
+    assert_eq!(bench.head("b"), "");
+    delete(&ours).await.unwrap();
+    let main_too = bench.mirror.delete_branch(&bench.remote, "main", &main, &["main".into()]).await;
+    assert!(matches!(main_too, Err(GitError::Refused(_))));
+}
+
+#[tokio::test]
+async fn f24_the_servers_own_words_come_with_a_refusal() {
+    let (bench, main) = Bench::with_main().await;
+    let ours = bench.commit_on(&main, "a", "1").await;
+    hook(&bench.server, "echo 'GH006: Protected branch update failed for refs/heads/b.' >&2; exit 1");
+    let error = bench.mirror.push(&bench.remote, "b", None, &ours, &[]).await.unwrap_err();
+    insta::assert_snapshot!(error, @"the server refused the push: pre-receive hook declined: GH006: Protected branch update failed for refs/heads/b.");
+}
+
+fn hook(server: &Path, script: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = server.join("hooks/pre-receive");
+    std::fs::create_dir_all(server.join("hooks")).unwrap();
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test]
+async fn changes_become_the_tree_that_git_itself_would_write() {
+    let (bench, main) = Bench::with_main().await;
+    let program = Change::File { path: "bin/go".into(), mode: 0o100_755, bytes: b"#!/bin/sh\n".to_vec() };
+    let changes =
+        [file("src/lib.rs/mod.rs", "x"), removed("src/lib.rs"), removed("link"), program, removed("no/such")];
+    let tree = bench.mirror.apply(&main, &changes, &Limits::default()).await.unwrap();
+    let made =
+        run(&bench.mirror.dir, &["ls-tree", "-r", "--format=%(objectmode) %(path)", tree.as_str()], "");
+    insta::assert_snapshot!(made, @r"
+    100755 bin/go
+    100644 src/lib.rs/mod.rs
+    100755 src/run
+    160000 vendored
+    ");
+    let back = [removed("bin/go"), removed("src/lib.rs/mod.rs"), removed("src/run")];
+    let bare = bench.mirror.apply(&tree, &back, &Limits::default()).await.unwrap();
+    assert_eq!(run(&bench.mirror.dir, &["ls-tree", "--name-only", bare.as_str()], ""), "vendored");
+}
+
+#[tokio::test]
+async fn what_no_tree_may_hold_is_refused_by_name() {
+    let (bench, main) = Bench::with_main().await;
+    let refused =
+        async |changes: &[Change]| match bench.mirror.apply(&main, changes, &Limits::default()).await {
+            Err(GitError::BadPath { path, why }) => format!("{path}: {why}"),
+            other => panic!("{other:?}"),
+        };
+    let mode =
+        |path: &str, mode, bytes: &[u8]| Change::File { path: path.into(), mode, bytes: bytes.to_vec() };
+    let all = [
+        refused(&[file(".GIT/hooks/x", "")]).await,
+        refused(&[file("a", ""), file("a/b", "")]).await,
+        refused(&[file("src", "")]).await,
+        refused(&[file("src/run/x", "")]).await,
+        refused(&[file("a", ""), file("A", "")]).await,
+        refused(&[file("SRC/x", "")]).await,
+        refused(&[file("vendored", "")]).await,
+        refused(&[file("vendored/x", "")]).await,
+        refused(&[file("x", ""), removed("x")]).await,
+        refused(&[mode("x", 0o160_000, b"")]).await,
+        refused(&[mode("x", 0o120_000, b"")]).await,
+        refused(&[mode(".gitmodules", 0o120_000, b"x")]).await,
+    ];
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    .GIT/hooks/x: it is a spelling of ".git"
+    a: it is a file and a folder
+    src: it is a file and a folder
+    src/run: it is a file and a folder
+    A: it differs from another path only in case
+    SRC: it differs from another path only in case
+    vendored: a submodule is there
+    vendored: a submodule is there
+    x: it is named twice
+    x: it is neither a file, nor a program, nor a link
+    x: it is a link to nowhere
+    .gitmodules: git reads it, so it must not be a link
+    "#);
+    let many: Vec<Change> = (0..101).map(|n| file(&n.to_string(), "")).collect();
+    assert!(matches!(bench.mirror.apply(&main, &many, &Limits::default()).await, Err(GitError::TooMuch(_))));
+}
+
+#[tokio::test]
+async fn a_pack_is_one_that_git_accepts_and_holds_the_whole_checkout() {
+    let (bench, main) = Bench::with_main().await;
+    let large = "0123456789abcdef\n".repeat(5_000);
+    let other = bench.mirror.apply(&main, &[file("large", &large)], &Limits::default()).await.unwrap();
+    let pack = bench.mirror.pack(&main, Some(&other)).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), &["init", "-q"], "");
+    std::fs::write(dir.path().join(".git/shallow"), format!("{main}\n")).unwrap();
+    std::fs::write(dir.path().join("seed.pack"), pack).unwrap();
+    run(dir.path(), &["index-pack", "-o", ".git/objects/pack/pack-1.idx", "seed.pack"], "");
+    std::fs::rename(dir.path().join("seed.pack"), dir.path().join(".git/objects/pack/pack-1.pack")).unwrap();
+    run(dir.path(), &["fsck", "--strict"], "");
+    run(dir.path(), &["reset", "-q", "--hard", main.as_str()], "");
+    assert_eq!(run(dir.path(), &["status", "--porcelain"], ""), "");
+    assert_eq!(run(dir.path(), &["cat-file", "-s", &format!("{other}:large")], ""), large.len().to_string());
+}
+
+#[tokio::test]
+async fn a_patch_applies_whatever_the_encoding() {
+    let (bench, main) = Bench::with_main().await;
+    let latin = Change::File { path: "latin".into(), mode: 0o100_755, bytes: b"caf\xe9\n".to_vec() };
+    let link = Change::File { path: "l".into(), mode: 0o120_000, bytes: b"src/run".to_vec() };
+    let changes = [latin, link, file("src/lib.rs", "one\ntwo\nthree"), removed("src/run")];
+    let tree = bench.mirror.apply(&main, &changes, &Limits::default()).await.unwrap();
+    let patch = bench.mirror.patch(&main, &tree).await.unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), &["clone", "-q", bench.server.to_str().unwrap(), "."], "");
+    run(dir.path(), &["apply", "--index", "-"], &patch);
+    assert_eq!(run(dir.path(), &["write-tree"], ""), tree.as_str());
+}
+
+#[tokio::test]
+async fn a_difference_shows_both_sides_within_the_cap() {
+    let (bench, main) = Bench::with_main().await;
+    let text = "one\ntwo\nthree\n";
+    let changes = [
+        file("src/moved.rs", text),
+        removed("src/lib.rs"),
+        file("big", &text.repeat(2)),
+        file("ä", "x\ny\n"),
+    ];
+    let tree = bench.mirror.apply(&main, &changes, &Limits::default()).await.unwrap();
+    let limits = Limits { file_bytes: text.len(), ..Limits::default() };
+    let seen = bench.mirror.diff(&main, &tree, &limits).await.unwrap();
+    let seen: Vec<String> = seen
+        .iter()
+        .map(|f| {
+            format!(
+                "{:?} {} {:?} {:?} {:?}",
+                f.old_path,
+                f.path,
+                f.new_mode,
+                f.old.is_some(),
+                f.new.is_some()
+            )
+        })
+        .collect();
+    insta::assert_snapshot!(seen.join("\n"), @r#"
+    None big Some(33188) false false
+    Some("src/lib.rs") src/moved.rs Some(33188) true true
+    None ä Some(33188) false true
+    "#);
+    let stat = bench.mirror.stat(&main, &tree).await.unwrap();
+    let stat: Vec<String> = stat.iter().map(|s| format!("{} +{} -{}", s.path, s.added, s.removed)).collect();
+    insta::assert_snapshot!(stat.join(", "), @"big +6 -0, src/lib.rs +0 -3, src/moved.rs +3 -0, ä +2 -0");
+}
+
+#[tokio::test]
+async fn the_clean_merge_of_the_base_is_told_from_a_persons_merge() {
+    let (bench, main) = Bench::with_main().await;
+    let ours = bench.commit_on(&main, "ours", "x").await;
+    let base = bench.commit_on(&main, "base", "y").await;
+    let merged = bench.mirror.apply(&ours, &[file("base", "y")], &Limits::default()).await.unwrap();
+    let edited = bench.mirror.apply(&ours, &[file("base", "z")], &Limits::default()).await.unwrap();
+    let merge = async |tree: &Sha, parents: &[&Sha]| {
+        let parents: Vec<Sha> = parents.iter().map(|p| (*p).clone()).collect();
+        bench.mirror.commit(tree, &parents, "Merge", &bot()).await.unwrap()
+    };
+    let clean = merge(&merged, &[&ours, &base]).await;
+    let evil = merge(&edited, &[&ours, &base]).await;
+    let stranger = bench.commit_on(&main, "base", "y").await;
+    let elsewhere = bench.commit_on(&stranger, "more", "y").await;
+    let ask =
+        async |commit: &Sha, base: &Sha| bench.mirror.is_clean_merge(commit, &ours, base).await.unwrap();
+    assert!(ask(&clean, &base).await);
+    assert!(ask(&clean, &elsewhere).await, "the base has moved on since");
+    assert!(!ask(&evil, &base).await);
+    assert!(!ask(&clean, &main).await, "what was merged is not of the base");
+    assert!(!ask(&ours, &base).await, "no merge at all");
+}
+
+#[tokio::test]
+async fn a_link_to_a_file_is_read_and_one_out_of_the_tree_is_not() {
+    let (bench, main) = Bench::with_main().await;
+    let link = |path: &str, to: &str| Change::File { path: path.into(), mode: 0o120_000, bytes: to.into() };
+    let changes = [link("a/b", "../link"), link("out", "../../etc/passwd"), link("round", "round")];
+    let tree = bench.mirror.apply(&main, &changes, &Limits::default()).await.unwrap();
+    let read = async |path: &str| bench.mirror.file(&tree, path, 5).await.unwrap();
+    assert_eq!(read("a/b").await.as_deref(), Some(&b"one\nt"[..]));
+    for nothing in ["out", "round", "src", "vendored", "no"] {
+        assert_eq!(read(nothing).await, None, "{nothing}");
+    }
+    let paths = bench.mirror.paths(&main, 10).await.unwrap();
+    assert_eq!(paths, ["link", "src/lib.rs", "src/run"]);
+    assert_eq!(bench.mirror.paths(&main, 2).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn only_https_and_loopback_are_spoken_to() {
+    let (bench, _) = Bench::with_main().await;
+    for url in ["http://example.com/r.git", "ssh://h/r.git", "ext::sh -c x", "git://localhost/r.git"] {
+        let remote = Remote { url: url::Url::parse(url).unwrap(), token: None };
+        let error = bench.mirror.remote_head(&remote, "main").await.unwrap_err();
+        assert!(error.to_string().contains("no address git may be sent to"), "{url}: {error}");
+    }
+    let remote = Remote { url: url::Url::parse("http://127.0.0.1:1/r.git").unwrap(), token: None };
+    assert!(matches!(bench.mirror.remote_head(&remote, "main").await, Err(GitError::Unavailable(_))));
+}

@@ -62,11 +62,12 @@ impl Limits {
     ) -> Option<Duration> {
         let mut accounts = self.lock();
         let account = accounts.entry(who).or_default();
-        account.rate = rate(headers).or(account.rate);
+        let told = rate(headers);
+        account.rate = told.or(account.rate);
         let wait = asked_to_wait(status, headers, body, account.streak);
         account.streak = if wait.is_some() { account.streak + 1 } else { 0 };
         // The last request that was left succeeded; the next one would not.
-        let spent = account.rate.filter(|rate| rate.remaining == 0).map(|rate| rate.reset);
+        let spent = told.filter(|rate| rate.remaining == 0).map(|rate| rate.reset);
         if let Some(silence) = wait.or(spent) {
             account.silent_until = Some(Instant::now() + silence);
         }

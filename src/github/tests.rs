@@ -1,1 +1,432 @@
-//! Against small servers that misbehave as GitHub does.
+//! Against a small server that misbehaves as GitHub does: what is sent, how often, and with which token.
+
+use super::*;
+use crate::domain::{Actor, CommentId, Number};
+use axum::body::Bytes;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, Method, StatusCode, Uri};
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+/// One request as it arrived.
+#[derive(Clone, Debug)]
+struct Seen {
+    method: Method,
+    path: String,
+    bearer: Option<String>,
+    headers: HeaderMap,
+    body: Value,
+}
+
+/// A server, everything it was asked, and a client for its repository `o/r`.
+struct Stub {
+    url: String,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    github: GitHub,
+    repository: Repository,
+}
+
+impl Stub {
+    /// Answers what Apps ask by itself (`ghs_1`, `ghs_2` … are the tokens); everything else is `answer`'s, which gets
+    /// the request and the server's address.
+    async fn new(answer: impl Fn(&Seen, &str) -> Response + Send + Sync + 'static) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
+        let (log, own, minted, answer) = (seen.clone(), url.clone(), AtomicUsize::new(0), Arc::new(answer));
+        let minted = Arc::new(minted);
+        let handler = move |method: Method, uri: Uri, headers: HeaderMap, body: Bytes| {
+            let bearer = headers.get("authorization").map(|h| h.to_str().unwrap().replace("Bearer ", ""));
+            let path = uri.path_and_query().unwrap().to_string();
+            let body = serde_json::from_slice(&body).unwrap_or_default();
+            let request = Seen { method, path, bearer, headers, body };
+            log.lock().unwrap().push(request.clone());
+            let (own, minted, answer) = (own.clone(), minted.clone(), answer.clone());
+            async move {
+                match request.path.as_str() {
+                    "/app" => json_of(json!({ "id": 42, "slug": "fx" })),
+                    "/app/installations/5" => json_of(json!({ "permissions": {
+                        "metadata": "read", "contents": "write", "issues": "write", "pull_requests": "write",
+                        "checks": "write", "actions": "write", "statuses": "read" } })),
+                    "/app/installations/5/access_tokens" => {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        let token = format!("ghs_{}", minted.fetch_add(1, SeqCst) + 1);
+                        let end = chrono::Utc::now() + chrono::TimeDelta::hours(1);
+                        json_of(json!({ "token": token, "expires_at": end.to_rfc3339() }))
+                    }
+                    _ => answer(&request, &own),
+                }
+            }
+        };
+        let app = axum::Router::new().fallback(handler);
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        let settings = Settings {
+            api_url: url.parse().unwrap(),
+            web_url: url.parse().unwrap(),
+            app_id: "Iv1.x".into(),
+            private_key: include_str!("test-app.pem").to_owned().into(),
+        };
+        let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+        let github = GitHub::new(settings, http.build().unwrap()).unwrap();
+        let repo = Repo { id: RepoId(9), owner: "o".into(), name: "r".into() };
+        let repository = github.repository(InstallationId(5), &repo);
+        Self { url, seen, github, repository }
+    }
+
+    /// What was asked of the repository: method, path, token.
+    fn story(&self) -> String {
+        let seen = self.seen.lock().unwrap();
+        let own = seen.iter().filter(|s| !s.path.starts_with("/app"));
+        let line = |s: &Seen| format!("{} {} {}", s.method, s.path, s.bearer.as_deref().unwrap_or("-"));
+        own.map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn count(&self, method: &Method, part: &str) -> usize {
+        self.seen.lock().unwrap().iter().filter(|s| s.method == method && s.path.contains(part)).count()
+    }
+}
+
+fn json_of(value: Value) -> Response {
+    axum::Json(value).into_response()
+}
+
+fn status(code: u16, value: Value) -> Response {
+    (StatusCode::from_u16(code).unwrap(), axum::Json(value)).into_response()
+}
+
+fn issue() -> Value {
+    // Everything GitHub may leave out or null is nulled.
+    json!({ "number": 7, "title": "t", "body": null, "user": null, "state": "open", "labels": [{ "name": null }, "bug"],
+            "pull_request": null, "updated_at": null })
+}
+
+#[tokio::test]
+async fn f23_one_token_serves_all_and_is_minted_again_once_on_401() {
+    let stub = Stub::new(|request, _| match request.bearer.as_deref() {
+        Some("ghs_1") => status(401, json!({ "message": "Bad credentials" })),
+        _ => json_of(issue()),
+    })
+    .await;
+    let issues = futures::future::join_all((0..8).map(|_| stub.repository.issue(Number(7)))).await;
+    assert!(issues.iter().all(Result::is_ok), "{issues:?}");
+    assert_eq!(stub.count(&Method::POST, "access_tokens"), 2);
+    let issue = issues[0].as_ref().unwrap();
+    assert_eq!((issue.author.login.as_str(), issue.labels.last().unwrap().as_str()), ("ghost", "bug"));
+    assert!(!issue.is_pull);
+    let mint = stub.seen.lock().unwrap().iter().find(|s| s.path.ends_with("access_tokens")).unwrap().clone();
+    assert_eq!(mint.body["repository_ids"], json!([9]));
+    assert_eq!(mint.body["permissions"]["contents"], "read");
+}
+
+#[tokio::test]
+async fn a_token_refused_twice_is_not_asked_for_a_third_time() {
+    let stub = Stub::new(|_, _| status(401, json!({ "message": "Bad credentials" }))).await;
+    assert!(matches!(stub.repository.issue(Number(7)).await, Err(GitHubError::Unauthorized(_))));
+    assert_eq!(stub.count(&Method::GET, "/repos"), 2);
+}
+
+#[tokio::test]
+async fn reads_are_repeated_and_writes_are_not() {
+    let left = AtomicUsize::new(2);
+    let stub = Stub::new(move |request, _| {
+        let fails =
+            request.method == Method::POST || left.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1)).is_ok();
+        if fails { status(502, json!({})) } else { json_of(issue()) }
+    })
+    .await;
+    stub.repository.issue(Number(7)).await.unwrap();
+    let on = crate::domain::session::Subject::Comment(CommentId(3));
+    assert!(matches!(stub.repository.react(Number(7), on).await, Err(GitHubError::Unavailable(_))));
+    insta::assert_snapshot!(stub.story(), @r"
+    GET /repos/o/r/issues/7 ghs_1
+    GET /repos/o/r/issues/7 ghs_1
+    GET /repos/o/r/issues/7 ghs_1
+    POST /repos/o/r/issues/comments/3/reactions ghs_2
+    ");
+}
+
+#[tokio::test]
+async fn c20_while_limited_nothing_is_sent() {
+    let stub = Stub::new(|_, _| {
+        let message = json!({ "message": "You have exceeded a secondary rate limit" });
+        (StatusCode::FORBIDDEN, [("retry-after", "30")], axum::Json(message)).into_response()
+    })
+    .await;
+    for _ in 0..3 {
+        let error = stub.repository.issue(Number(7)).await.unwrap_err();
+        assert!(error.retry_after().is_some_and(|wait| wait > Duration::from_secs(25)), "{error}");
+    }
+    assert!(stub.repository.credential(Scope::Push).await.is_err());
+    assert_eq!(stub.seen.lock().unwrap().len(), 3, "one read, and what its token took");
+}
+
+#[tokio::test]
+async fn the_token_stays_with_the_api_whatever_an_answer_says() {
+    let thief = Stub::new(|_, _| json_of(json!([]))).await;
+    let elsewhere = thief.url.clone();
+    let stub = Stub::new(move |request, own| match request.path.as_str() {
+        "/repos/o/r/issues/7" => {
+            (StatusCode::MOVED_PERMANENTLY, [("location", format!("{own}/repositories/9/issues/7"))])
+                .into_response()
+        }
+        "/repositories/9/issues/7" => json_of(issue()),
+        _ => {
+            let next = format!("<{elsewhere}/x?page=2>; rel=\"next\"");
+            ([("link", next)], axum::Json(json!([]))).into_response()
+        }
+    })
+    .await;
+    stub.repository.issue(Number(7)).await.unwrap();
+    assert!(matches!(stub.repository.comments(Number(7)).await, Err(GitHubError::Invalid(_))));
+    assert_eq!(thief.seen.lock().unwrap().len(), 0);
+    insta::assert_snapshot!(stub.story(), @r"
+    GET /repos/o/r/issues/7 ghs_1
+    GET /repositories/9/issues/7 ghs_1
+    GET /repos/o/r/issues/7/comments?per_page=100 ghs_1
+    ");
+}
+
+#[tokio::test]
+async fn what_has_not_changed_is_not_sent_again() {
+    let stub = Stub::new(|request, _| match request.headers.get("if-none-match") {
+        Some(tag) if tag == "\"v1\"" => StatusCode::NOT_MODIFIED.into_response(),
+        _ => ([("etag", "\"v1\"")], axum::Json(issue())).into_response(),
+    })
+    .await;
+    for _ in 0..2 {
+        assert_eq!(stub.repository.issue(Number(7)).await.unwrap().title, "t");
+    }
+    let other = Repo { id: RepoId(10), owner: "o".into(), name: "r".into() };
+    stub.github.repository(InstallationId(5), &other).issue(Number(7)).await.unwrap();
+    let seen = stub.seen.lock().unwrap();
+    let asked = seen.iter().filter(|s| s.path.contains("/issues/"));
+    let conditional: Vec<bool> = asked.map(|s| s.headers.contains_key("if-none-match")).collect();
+    assert_eq!(conditional, [false, true, false], "another token's answers are never used");
+}
+
+#[tokio::test]
+async fn f16_a_permission_of_somebody_else_gives_nothing() {
+    let stub = Stub::new(|request, _| match request.path.contains("/ghosted/") {
+        true => status(404, json!({ "message": "ghosted is not a user" })),
+        false => json_of(
+            json!({ "permission": "admin", "role_name": "admin", "user": { "id": 1, "login": "alice" } }),
+        ),
+    })
+    .await;
+    let ask = async |id, login: &str| {
+        let actor = Actor { id: UserId(id), login: login.into() };
+        stub.repository.permission(&actor).await.unwrap()
+    };
+    assert_eq!(ask(1, "alice").await, Permission::Admin);
+    assert_eq!(ask(1, "alice").await, Permission::Admin);
+    assert_eq!(ask(2, "alice").await, Permission::None, "the login was taken over");
+    assert_eq!(ask(3, "ghosted").await, Permission::None);
+    assert_eq!(stub.count(&Method::GET, "/alice/"), 2, "asked once a minute");
+}
+
+/// A conversation whose list lags behind by `lag` reads.
+struct Thread {
+    comments: Vec<Value>,
+    lag: usize,
+}
+
+impl Thread {
+    fn say(&mut self, id: u64, app: Option<u64>, body: &str) -> Value {
+        let via = app.map(|id| json!({ "id": id }));
+        let url = format!("https://h/{id}");
+        let comment = json!({ "id": id, "body": body, "html_url": url, "performed_via_github_app": via });
+        self.comments.push(comment.clone());
+        comment
+    }
+}
+
+async fn thread(thread: Thread) -> (Stub, Arc<Mutex<Thread>>) {
+    let thread = Arc::new(Mutex::new(thread));
+    let shared = thread.clone();
+    let stub = Stub::new(move |request, _| {
+        let mut thread = shared.lock().unwrap();
+        match request.method {
+            Method::POST => {
+                let body = request.body["body"].as_str().unwrap().to_owned();
+                let id = 100 + thread.comments.len() as u64;
+                json_of(thread.say(id, Some(42), &body))
+            }
+            Method::DELETE => {
+                let id: u64 = request.path.rsplit('/').next().unwrap().parse().unwrap();
+                thread.comments.retain(|c| c["id"] != id);
+                StatusCode::NO_CONTENT.into_response()
+            }
+            _ if thread.lag > 0 => {
+                thread.lag -= 1;
+                json_of(json!([]))
+            }
+            _ => json_of(json!(thread.comments)),
+        }
+    })
+    .await;
+    (stub, thread)
+}
+
+#[tokio::test]
+async fn c16_a_comment_stays_one_though_the_list_lags() {
+    // Written by an earlier try whose result was lost, and not in the first list that is read.
+    let mut before = Thread { comments: vec![], lag: 1 };
+    before.say(50, None, "<!-- fx:1 --> copied by a stranger");
+    before.say(60, Some(42), "<!-- fx:1 --> ours");
+    let (stub, thread) = thread(before).await;
+    let once = stub.repository.comment_once(Number(7), "<!-- fx:1 -->", "ours").await.unwrap();
+    assert_eq!(once, (CommentId(60), "https://h/60".into()));
+    let ids: Vec<u64> = thread.lock().unwrap().comments.iter().map(|c| c["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, [50, 60], "our second one is deleted, nobody else's");
+    let again = stub.repository.comment_once(Number(7), "<!-- fx:1 -->", "ours").await.unwrap();
+    assert_eq!((again.0, stub.count(&Method::POST, "/comments")), (CommentId(60), 1));
+}
+
+#[tokio::test]
+async fn c16_a_new_comment_carries_its_marker() {
+    let (stub, thread) = thread(Thread { comments: vec![], lag: 3 }).await;
+    let once = stub.repository.comment_once(Number(7), "<!-- fx:1 -->", "text").await.unwrap();
+    assert_eq!(once.0, CommentId(100), "a list that does not show it yet deletes nothing");
+    assert_eq!(thread.lock().unwrap().comments[0]["body"], "text\n\n<!-- fx:1 -->");
+}
+
+fn pull(number: u64, state: &str, merged: bool, draft: bool) -> Value {
+    let end = |branch: &str| json!({ "sha": "a".repeat(40), "ref": branch, "repo": { "id": 9 } });
+    json!({ "number": number, "node_id": "PR_x", "state": state, "merged_at": merged.then_some("2026-01-01T00:00:00Z"),
+            "draft": draft, "head": end("b"), "base": end("main"), "mergeable": null, "html_url": "u" })
+}
+
+#[tokio::test]
+async fn c14_a_pull_request_that_exists_already_is_found() {
+    let asked = AtomicUsize::new(0);
+    let stub = Stub::new(move |request, _| match request.method {
+        Method::POST => status(
+            422,
+            json!({ "message": "Validation Failed", "errors": [
+            { "message": "A pull request already exists for o:b." }] }),
+        ),
+        // The list lags by two reads.
+        _ if asked.fetch_add(1, SeqCst) < 2 => json_of(json!([pull(3, "closed", true, false)])),
+        _ => json_of(json!([pull(8, "open", false, true), pull(3, "closed", true, false)])),
+    })
+    .await;
+    let found = stub.repository.pull_once("b", "main", "t", "x").await.unwrap();
+    assert_eq!((found.number, found.draft), (Number(8), true));
+    assert!(stub.story().contains("/pulls?state=all&head=o%3Ab&per_page=100"));
+}
+
+#[tokio::test]
+async fn c15_a_pull_request_that_a_person_closed_is_not_opened_again() {
+    let stub = Stub::new(|_, _| json_of(json!([pull(8, "closed", false, true)]))).await;
+    let found = stub.repository.pull_once("b", "main", "t", "x").await.unwrap();
+    assert!(!found.open && !found.merged && stub.count(&Method::POST, "/pulls") == 0);
+}
+
+#[tokio::test]
+async fn where_drafts_are_refused_an_ordinary_one_is_opened() {
+    let stub = Stub::new(|request, _| match (&request.method, &request.body["draft"]) {
+        (&Method::POST, Value::Bool(true)) => {
+            status(422, json!({ "message": "Draft pull requests are not supported in this repository." }))
+        }
+        (&Method::POST, _) => status(201, pull(8, "open", false, false)),
+        _ => json_of(json!([])),
+    })
+    .await;
+    let opened = stub.repository.pull_once("b", "main", "t", "x").await.unwrap();
+    assert_eq!((opened.number, opened.draft), (Number(8), false));
+}
+
+#[tokio::test]
+async fn draft_and_ready_are_idempotent_and_need_both_permissions() {
+    let stub = Stub::new(|request, _| match request.path.as_str() {
+        "/graphql" => json_of(
+            json!({ "data": null, "errors": [{ "type": "UNPROCESSABLE", "message": "is not a draft" }] }),
+        ),
+        _ => json_of(pull(8, "open", false, false)),
+    })
+    .await;
+    let now = stub.repository.pull(Number(8)).await.unwrap();
+    stub.repository.set_draft(&now, false).await.unwrap();
+    assert!(matches!(stub.repository.set_draft(&now, true).await, Err(GitHubError::Invalid(_))));
+    let mints =
+        stub.seen.lock().unwrap().iter().filter(|s| s.path.ends_with("tokens")).last().unwrap().clone();
+    assert_eq!(
+        mints.body["permissions"],
+        json!({ "metadata": "read", "contents": "write", "pull_requests": "write" })
+    );
+}
+
+#[tokio::test]
+async fn a_log_is_read_from_its_store_without_the_token() {
+    let store = Stub::new(|request, _| match request.path.contains("expired") {
+        true => StatusCode::GONE.into_response(),
+        false => format!("{}end", "line\n".repeat(100_000)).into_response(),
+    })
+    .await;
+    let address = store.url.clone();
+    let stub = Stub::new(move |request, _| match request.path.as_str() {
+        "/repos/o/r/actions/jobs/1/logs" => {
+            (StatusCode::FOUND, [("location", format!("{address}/log?sig=s"))]).into_response()
+        }
+        "/repos/o/r/actions/jobs/2/logs" => {
+            (StatusCode::FOUND, [("location", format!("{address}/expired"))]).into_response()
+        }
+        "/repos/o/r/actions/jobs/3/logs" => status(410, json!({ "message": "Gone" })),
+        "/repos/o/r/actions/jobs/4/logs" => {
+            status(403, json!({ "message": "Resource not accessible by integration" }))
+        }
+        _ => status(404, json!({ "message": "Not Found" })),
+    })
+    .await;
+    let log = async |job| stub.repository.job_log(job, 8).await;
+    assert_eq!(log(1).await.unwrap(), JobLog::Text(b"line\nend".to_vec()));
+    assert_eq!(log(2).await.unwrap(), JobLog::Gone);
+    assert_eq!(log(3).await.unwrap(), JobLog::Gone);
+    assert!(matches!(log(4).await, Err(GitHubError::Forbidden(_))));
+    assert_eq!(log(5).await.unwrap(), JobLog::NotYet);
+    assert!(store.seen.lock().unwrap().iter().all(|s| s.bearer.is_none()));
+}
+
+#[tokio::test]
+async fn f48_all_checks_of_a_commit_over_all_pages() {
+    let stub = Stub::new(|request, own| {
+        let runs = |ids: std::ops::Range<u64>| {
+            json!({ "total_count": 101, "check_runs": ids.map(|id| json!({ "id": id, "name": "n", "conclusion": null })).collect::<Vec<_>>() })
+        };
+        match request.path.as_str() {
+            path if path.contains("page=2") => json_of(runs(100..101)),
+            path if path.contains("check-runs") => {
+                let next = format!("<{own}/repos/o/r/commits/x/check-runs?page=2>; rel=\"next\"");
+                ([("link", next)], axum::Json(runs(0..100))).into_response()
+            }
+            path if path.contains("check-suites") => json_of(json!({ "check_suites": [{ "id": 1, "app": null, "status": "a new word" }] })),
+            path if path.contains("/status") => json_of(json!({ "state": "pending", "statuses": [{ "id": 1, "context": "c" }] })),
+            _ => status(403, json!({ "message": "Resource not accessible by integration" })),
+        }
+    })
+    .await;
+    let commit = crate::domain::Sha::parse(&"a".repeat(40)).unwrap();
+    let checks = stub.repository.checks(&commit).await.unwrap();
+    let counts = (
+        checks.check_suites.len(),
+        checks.check_runs.len(),
+        checks.statuses.len(),
+        checks.workflow_runs.len(),
+    );
+    assert_eq!(counts, (1, 101, 1, 0));
+}
+
+#[tokio::test]
+async fn required_names_come_from_the_branch_and_its_rules() {
+    let stub = Stub::new(|request, _| match request.path.starts_with("/repos/o/r/rules/branches/release%2F1") {
+        true => json_of(json!([
+            { "type": "deletion" },
+            { "type": "required_status_checks", "parameters": { "required_status_checks": [{ "context": "lint", "integration_id": null }] } }])),
+        false => json_of(json!({ "name": "release/1", "commit": { "sha": "a".repeat(40) }, "protected": true, "protection": {
+            "required_status_checks": { "enforcement_level": "everyone", "contexts": ["test"], "checks": [{ "context": "test", "app_id": null }] } } })),
+    })
+    .await;
+    assert_eq!(stub.repository.required_checks("release/1").await.unwrap(), ["lint", "test"]);
+}
