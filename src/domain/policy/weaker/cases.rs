@@ -8,7 +8,10 @@ use regex::Regex;
 pub(super) fn gone(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     let file = sides.file;
     if !sides.had_tests() {
-        return data(sides);
+        return data(sides)
+            .or_else(|| unlisted(&sides.old.code, &sides.new.code, moved))
+            .into_iter()
+            .collect();
     }
     let before = names(sides.old_path, &sides.old.test);
     let lost = lost(&before, sides, moved);
@@ -52,16 +55,13 @@ fn lost(before: &[String], sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
 /// Would a runner that found the old path find the new one?
 fn is_found_like(old: &str, new: &str) -> bool {
     let shape = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = name.split('.').next().unwrap_or(name);
-        let marks = (
-            stem.starts_with("test"),
-            stem.ends_with("test")
-                || stem.ends_with("tests")
-                || stem.ends_with("Test")
-                || stem.ends_with("Tests"),
-        );
-        (marks, name.contains(".test.") || name.contains(".spec."), paths::ending(path))
+        let ends = ["test", "tests", "Test", "Tests", "spec", "Spec"].iter().any(|word| stem.ends_with(word));
+        let is_marked = name.contains(".test.") || name.contains(".spec.");
+        // Cargo builds a test of each file in `tests`, not of those in its folders.
+        let is_in_tests = paths::ending(path) == "rs" && (folder == "tests" || folder.ends_with("/tests"));
+        (stem.starts_with("test"), ends, is_marked, is_in_tests, paths::ending(path))
     };
     paths::is_test(new) && shape(old) == shape(new)
 }
@@ -70,15 +70,27 @@ fn is_script(path: &str) -> bool {
     matches!(paths::ending(path).as_str(), "sh" | "bash" | "bats" | "t" | "py" | "pl")
 }
 
+/// A list of tests that names one less.
+fn unlisted(old: &str, new: &str, moved: &Moved) -> Option<String> {
+    let entry = pattern!(
+        r#"^\s*(?:pub\s+)?mod\s+\w*(?i:test|spec)\w*\s*;|\b(?:addTest\w*|RUN_TEST|MU_RUN_TEST|suite_add_tcase|tcase_add_\w+|CU_add_test|add_test)\s*\(|^\s*(?:import|require|load|from)\b.*["'./\s]\w*(?i:test_|_test|\.test|\.spec|_spec)"#
+    );
+    super::added(new, old)
+        .into_iter()
+        .filter(|(_, line)| moved.lines.get(&super::squeezed(line)).is_none_or(|count| *count < 0))
+        .find(|(_, line)| entry.is_match(line))
+        .map(|(_, line)| format!("{} no longer names a test", super::shown(line)))
+}
+
 /// Files that hold what tests expect: a new one is welcome, a changed or deleted one is looked at.
-fn data(sides: &Sides<'_>) -> Vec<String> {
+fn data(sides: &Sides<'_>) -> Option<String> {
     let file = sides.file;
     if file.old_mode.is_none() || !paths::is_test_data(sides.old_path) || file.old == file.new {
-        return Vec::new();
+        return None;
     }
     match file.new_mode {
-        None => vec!["a file that tests read was deleted".to_owned()],
-        Some(_) => vec!["what tests expect, or are given, was changed".to_owned()],
+        None => Some("a file that tests read was deleted".to_owned()),
+        Some(_) => Some("what tests expect, or are given, was changed".to_owned()),
     }
 }
 

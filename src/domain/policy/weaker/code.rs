@@ -32,6 +32,7 @@ pub(super) fn running(path: &str, text: &str) -> String {
         _ => Comments::None,
     };
     let text = match comments {
+        // Texts as statements, and any that hold a test as if it were none.
         Comments::Python => {
             blank(text, pattern!(r#"(?ms)^[ \t]*[rRbBuU]?(?:""".*?"""|'''.*?''')[ \t]*(?:#[^\n]*)?$"#))
         }

@@ -48,17 +48,39 @@ fn looser(gone: &str, new: &mut Vec<String>, moved: &Moved) -> Option<String> {
 
 /// Does the new demand ask at least what the old one asked?
 fn keeps(old: &str, new: &str, moved: &Moved) -> bool {
-    let (before, after) = (tokens(old), tokens(new));
-    let lost = before.iter().filter(|token| !after.contains(*token));
-    // A name that the code lost too was renamed; the words of the assertion itself are weighed by their strength.
-    let kept = |token: &&String| {
-        moved.lost_names.contains(*token) || pattern!(r"(?i)^(?:assert|expect|to|be|self|t|is|that|equals?|eq|same|true|should|must|check|require)\w*$").is_match(token)
-    };
-    let loose = pattern!(
-        r"(?i)^(?:or|any|anything|approx\w*|isclose|closeto|tobecloseto|almost\w*|round|lower|upper|strip|trim|sorted|sort|set|len|length|startswith|starts_with|endswith|contains|in|not|if|else|matches|ignore\w*|is_ok|is_some|typeof|isinstance|bool|catch|unwrap_or\w*|abs|places|delta|rel|tolerance|skip)$|^(?:\|\||\?|>=|<=|!=|>|<)$"
+    // The words of the assertion itself are weighed by their strength.
+    let own = pattern!(
+        r"(?i)^(?:assert|expect|to|be|self|t|is|that|equals?|eq|same|true|should|must|check|require)\w*$"
     );
-    let softened = after.iter().any(|token| !before.contains(token) && loose.is_match(token));
-    lost.clone().all(|token| kept(&token)) && !softened && strength(new) >= strength(old) && !is_trivial(new)
+    let (before, after) = (tokens(old), tokens(new));
+    let lost = without(&before, &after);
+    let come = without(&after, &before);
+    let is_kept = |token: &String| moved.lost_names.contains(token) || own.is_match(token);
+    lost.iter().all(is_kept)
+        && !come.iter().any(|token| is_soft(token))
+        && strength(new) >= strength(old)
+        && !is_trivial(new)
+}
+
+/// Words and signs that make a demand weaker when they come into it.
+fn is_soft(token: &str) -> bool {
+    pattern!(
+        r"(?i)^(?:or|any|anything|approx\w*|isclose|closeto|tobecloseto|almost\w*|round|floor|ceil|int|lower\w*|upper\w*|strip|trim\w*|sorted|sort|set|len|length|size|count|startswith|starts_with|endswith|contains|in|not|if|else|matches|ignore\w*|is_ok|is_some|typeof|isinstance|bool|catch|unwrap_or\w*|abs|places|delta|rel|tolerance|skip|environ|env|getenv)$|^(?:\|\||\?|>=|<=|!=|>|<|\*|\+|-|/|%)$"
+    )
+    .is_match(token)
+}
+
+/// What `these` has more often than `those`.
+fn without(these: &[String], those: &[String]) -> Vec<String> {
+    let mut rest = those.to_vec();
+    let gone = these.iter().filter(|token| match rest.iter().position(|other| other == *token) {
+        Some(at) => {
+            rest.swap_remove(at);
+            false
+        }
+        None => true,
+    });
+    gone.cloned().collect()
 }
 
 /// How much an assertion asks: 3 a value, 2 a relation, 1 that there is something.
@@ -109,25 +131,49 @@ fn is_trivial(demand: &str) -> bool {
         || twins(compared.captures(&squeezed))
 }
 
-/// Lines with values of their own (rows of tables, inputs, helpers) that are gone or changed.
+/// Lines that decide what is tested (rows of tables, inputs, loops, conditions) that are gone or changed.
 fn values(sides: &Sides<'_>, moved: &Moved) -> Option<String> {
-    let literal = pattern!(r#"["'`]|\b\d"#);
-    let aside = pattern!(
-        r#"^\s*(?:import|from|use|using|require|include|#include|package|const .*require\(|load|source|\. )\b|^\s*[})\]]|^\s*(?:@|#\[)?(?:it|test|def|describe|func|fn|class|context)\b"#
+    let literal = pattern!(
+        r#"["'`]|\b\d|^\s*(?:\}\s*)?(?:for|while|if|else if|elif|switch|match|case|when|unless|until)\b"#
     );
-    let new: Vec<HashSet<String>> =
-        super::added(&sides.old.test, &sides.new.test).into_iter().map(|(_, line)| tokens(line)).collect();
+    let aside = pattern!(
+        r#"^\s*(?:import|from|use|using|require|include|#include|package|load|source|\.)\b|\brequire\(|^\s*[})\]]|^\s*(?:@|#\[)?(?:it|test|def|describe|func|fn|class|context)\b|^\s*@test\b"#
+    );
+    let hunks = hunks(&super::added(&sides.old.test, &sides.new.test));
+    let whole = squeezed(&sides.new.test);
     super::added(&sides.new.test, &sides.old.test)
         .into_iter()
         .filter(|(_, line)| literal.is_match(line) && !aside.is_match(line))
         .filter(|(_, line)| moved.lines.get(&squeezed(line)).is_none_or(|count| *count < 0))
-        .find(|(_, line)| {
-            let before = tokens(line);
-            !new.iter().any(|after| {
-                before.iter().all(|token| after.contains(token) || moved.lost_names.contains(token))
-            })
-        })
+        .find(|(_, line)| !hunks.iter().any(|hunk| holds(hunk, &whole, line, moved)))
         .map(|(_, line)| format!("{} is gone or changed", super::shown(line)))
+}
+
+/// Does a run of new lines say all that a line that is gone said?
+fn holds(hunk: &[String], whole: &str, line: &str, moved: &Moved) -> bool {
+    let row = pattern!(r"[(\[{][^()\[\]{}]*[)\]}]");
+    let text = pattern!(r#""[^"]*"|'[^']*'"#);
+    // A row of numbers is held together by its brackets: all of it is there, or it is another row.
+    let is_there = |row: &str| {
+        !text.replace_all(row, "").contains(|c: char| c.is_ascii_digit()) || whole.contains(&squeezed(row))
+    };
+    without(&tokens(line), hunk).iter().all(|token| moved.lost_names.contains(token))
+        && row.find_iter(line).all(|row| is_there(row.as_str()))
+}
+
+/// Runs of neighbouring lines, as tokens.
+fn hunks(lines: &[(usize, &str)]) -> Vec<Vec<String>> {
+    let mut hunks: Vec<(usize, Vec<String>)> = Vec::new();
+    for (at, line) in lines {
+        match hunks.last_mut() {
+            Some((last, hunk)) if *at <= *last + 2 => {
+                *last = *at;
+                hunk.extend(tokens(line));
+            }
+            _ => hunks.push((*at, tokens(line))),
+        }
+    }
+    hunks.into_iter().map(|(_, hunk)| hunk).collect()
 }
 
 /// All demands of a test file, each on one line.
@@ -179,15 +225,15 @@ fn statement(lines: &[&str]) -> usize {
 /// How alike two demands are, in hundredths: common words of all words.
 fn likeness(one: &str, other: &str) -> usize {
     let (a, b) = (tokens(one), tokens(other));
-    let common = a.intersection(&b).count();
+    let common = a.len() - without(&a, &b).len();
     common * 100 / (a.len() + b.len() - common).max(1)
 }
 
-/// Names, numbers, texts and comparisons.
-pub(super) fn tokens(text: &str) -> HashSet<String> {
+/// Names, numbers, texts and operators, in order.
+fn tokens(text: &str) -> Vec<String> {
     pattern!(r#"[A-Za-z_]\w*|\d[\w.]*|"[^"]*"|'[^']*'|[=!<>]=+|\|\||&&|[-+*/%<>?]"#)
         .find_iter(text)
-        .map(|token| token.as_str().to_owned())
+        .map(|token| token.as_str().trim_matches(['"', '\'']).to_owned())
         .collect()
 }
 

@@ -138,7 +138,10 @@ impl Moved {
                 demands::all(path, &side.test)
                     .into_iter()
                     .for_each(|demand| *moved.demands.entry(demand).or_default() += sign);
-                side.test.lines().for_each(|line| *moved.lines.entry(squeezed(line)).or_default() += sign);
+                side.test
+                    .lines()
+                    .chain(side.code.lines())
+                    .for_each(|line| *moved.lines.entry(squeezed(line)).or_default() += sign);
             }
             before.extend(demands::names(&sides.old.code));
             after.extend(demands::names(&sides.new.code));
@@ -176,5 +179,7 @@ pub(super) fn shown(code: &str) -> String {
     format!("`{}`", crate::domain::text::shorten(&line, 80))
 }
 
+#[cfg(test)]
+mod corpus;
 #[cfg(test)]
 mod tests;

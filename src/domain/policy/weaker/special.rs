@@ -64,41 +64,101 @@ fn told(sides: &Sides<'_>) -> Option<String> {
     })
 }
 
-/// `if x == 17: return 42`: an answer known beforehand. Small numbers and empty texts are the ends of recursions.
+/// `if x == 17: return 42`: an answer known beforehand. Small numbers and empty texts are the ends of recursions, names
+/// are tags of a mapping; both are honest.
 fn answers(code: &str, lines: &[(usize, &str)]) -> Option<String> {
     let all: Vec<&str> = code.lines().collect();
-    lines.iter().find_map(|(at, line)| {
+    let branch = lines.iter().find_map(|(at, line)| {
         let following = all.get(*at..(*at + 3).min(all.len())).unwrap_or_default().join(" ");
-        let found = answer(&following)?;
-        line.contains(found.0)
-            .then(|| format!("a known answer is returned for one input: {}", shown(&following)))
-    })
+        let (input, _) = answer(&following)?;
+        line.contains(input).then_some(following)
+    });
+    let branch = branch.or_else(|| table(lines));
+    branch.map(|code| format!("a known answer is returned for one input: {}", shown(&code)))
+}
+
+/// A literal: a text, a number, a list.
+macro_rules! literal {
+    () => {
+        r#"("[^"]*"|'[^']*'|-?\d[\d._]*|(?i:true|false)|(?:&|vec!)?[\[({][^\n]*?[\])}])"#
+    };
 }
 
 /// The compared literal and the returned one, where both are telling.
 fn answer(text: &str) -> Option<(&str, &str)> {
-    let answer = pattern!(concat!(
-        r#"^\s*(?:\}\s*)?(?:el(?:se\s+)?if|elsif|if|when)\b[^:{]*?(?:={2,3}|\beq\b|\.equals\(|\bis\b|-eq)\s*((?:"[^"]*"|'[^']*'|-?\d[\d._]*|[\[({][^\n]*?[\])}]))[^:{]*?(?:[:{]|\bthen\b|\))\s*"#,
-        r#"(?:return\b|echo\b|=|result\s*=|ret\s*=)?\s*\(?((?:"[^"]*"|'[^']*'|-?\d[\d._]*|[\[({][^\n]*?[\])}]))\s*\)?\s*;?\s*(?:\}|$|\s)"#
+    let before = pattern!(concat!(
+        r#"^\s*(?:\}\s*)?(?:el(?:se\s+)?if|elif|elsif|if|when)\b[^:{]*?(?:={2,3}|\beq\b|\.equals\(|\bis\b|-eq|\bin\b)\s*"#,
+        literal!(),
+        r#"[^:{]*?(?:[:{]|\bthen\b|\))\s*(?:return\b|echo\b|\w+\s*:?=|=)?\s*\(?"#,
+        literal!(),
+        r"\s*\)?\s*;?\s*(?:\}|$|\s)",
     ));
-    let found = answer.captures(text)?;
-    let (input, output) = (found.get(1)?.as_str(), found.get(2)?.as_str());
-    (is_telling(input) && is_telling_answer(output)).then_some((input, output))
+    let after = pattern!(concat!(
+        r"^\s*(?:return|result\s*=)\s+",
+        literal!(),
+        r"\s+(?:if|unless|when)\b.*?(?:={2,3}|\bin\b)\s*",
+        literal!(),
+    ));
+    let chosen = pattern!(concat!(r"(?:={2,3})\s*", literal!(), r"\s*\)?\s*\?\s*", literal!(), r"\s*:"));
+    let pairs = [(before, 1, 2), (after, 2, 1), (chosen, 1, 2)];
+    pairs.into_iter().find_map(|(pattern, input, output)| {
+        let found = pattern.captures(text)?;
+        let (input, output) = (found.get(input)?.as_str(), found.get(output)?.as_str());
+        (is_telling(input) && is_answer(output, input)).then_some((input, output))
+    })
 }
 
+/// Could this only be an input of a test? A number above two, a list, a text that is no name.
 fn is_telling(literal: &str) -> bool {
-    let inner = literal.trim_matches(['"', '\'', '[', ']', '(', ')', '{', '}', ' ']);
-    let number = literal.trim_start_matches('-').replace('_', "").parse::<f64>();
-    match number {
-        Ok(number) => number > 2.0 && number.to_string().len() >= 1,
-        Err(_) => inner.chars().count() >= 2 && inner.chars().any(char::is_alphanumeric),
+    let inner = literal.trim_matches(['"', '\'', '[', ']', '(', ')', '{', '}', '&', ' ']);
+    match literal.trim_start_matches('-').replace('_', "").parse::<f64>() {
+        Ok(number) => number > 2.0,
+        Err(_) if literal.starts_with(['"', '\'']) => {
+            inner.chars().count() >= 3 && !inner.chars().all(|c| c.is_alphanumeric() || "_-./:".contains(c))
+        }
+        Err(_) => inner.contains(|c: char| c.is_alphanumeric()),
     }
 }
 
-fn is_telling_answer(literal: &str) -> bool {
-    let inner = literal.trim_matches(['"', '\'', '[', ']', '(', ')', '{', '}', ' ']);
+/// Could this only be the output that a test expects for it?
+fn is_answer(literal: &str, input: &str) -> bool {
+    let inner = literal.trim_matches(['"', '\'', '[', ']', '(', ')', '{', '}', '&', ' ']);
     match literal.trim_start_matches('-').replace('_', "").parse::<f64>() {
         Ok(number) => number > 1.0,
+        // Yes and no answer many questions: for a list or a text it is telling, for a number it is not.
+        Err(_) if matches!(inner.to_ascii_lowercase().as_str(), "true" | "false") => {
+            input.parse::<f64>().is_err()
+        }
         Err(_) => !inner.is_empty(),
     }
+}
+
+/// A table of answers that is asked before anything is computed.
+fn table(lines: &[(usize, &str)]) -> Option<String> {
+    let code = lines.iter().map(|(_, line)| line.trim()).collect::<Vec<_>>().join(" ");
+    let tables = pattern!(
+        r"(\w+)\s*(?::[^=;]{1,60})?:?=\s*(?:new\s+\w+\s*(?:<[^>]*>)?\s*(?:\(\)\s*)?|\w+(?:::\w+)*!?\s*\(?\[?)?\{([^{}]*)\}"
+    );
+    tables.captures_iter(&code).find_map(|found| {
+        let (name, rows) = (found.get(1)?.as_str(), found.get(2)?.as_str());
+        let row = pattern!(concat!(literal!(), r"\s*(?::|=>|,)\s*", literal!()));
+        let telling = row
+            .captures_iter(rows)
+            .filter(|row| row.get(1).is_some_and(|key| is_telling(key.as_str())))
+            .count();
+        let asked = [
+            "in NAME",
+            "NAME.get",
+            "NAME.has",
+            "NAME.contains",
+            "NAME.Contains",
+            "NAME.TryGet",
+            "NAME.include",
+            "NAME.key?",
+        ];
+        let is_asked = asked.iter().any(|ask| code.contains(&ask.replace("NAME", name)))
+            || code.contains(&format!("isset(${name}"))
+            || (code.contains(&format!("if ({name}[")) || code.contains(&format!("if {name}[")));
+        (telling >= 2 && is_asked).then(|| found[0].to_owned())
+    })
 }
