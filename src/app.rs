@@ -104,7 +104,9 @@ impl Running {
         self.shutdown.cancel();
         let all = futures::future::join_all(self.tasks);
         if tokio::time::timeout(DRAIN, all).await.is_err() {
-            tracing::warn!("the work in progress did not come to rest in time; its leases run out by themselves");
+            tracing::warn!(
+                "the work in progress did not come to rest in time; its leases run out by themselves"
+            );
         }
     }
 }

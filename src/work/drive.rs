@@ -32,7 +32,8 @@ pub(super) struct Driver {
 
 /// Drives a claimed session, then gives it back.
 pub(super) async fn drive(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
-    let span = tracing::info_span!("session", id = %claimed.lease.session.short(), epoch = %claimed.lease.epoch);
+    let span =
+        tracing::info_span!("session", id = %claimed.lease.session.short(), epoch = %claimed.lease.epoch);
     tracing::Instrument::instrument(driven(parts, claimed, shutdown), span).await;
 }
 
@@ -105,7 +106,9 @@ impl Driver {
             };
             match after {
                 After::Again => {}
-                After::Rest(own) => return Ok([own, effects_due, self.silence()].into_iter().flatten().min()),
+                After::Rest(own) => {
+                    return Ok([own, effects_due, self.silence()].into_iter().flatten().min());
+                }
             }
         }
     }
@@ -117,7 +120,8 @@ impl Driver {
             self.tick().await?;
         }
         for entry in &unread {
-            self.hinted |= matches!(&entry.entry, Entry::Hint { head } if Some(head) == self.state.facts.head.as_ref());
+            self.hinted |=
+                matches!(&entry.entry, Entry::Hint { head } if Some(head) == self.state.facts.head.as_ref());
             let limits = self.parts.settings.limits.clone();
             let (next, effects, ignored) = match step(&self.state, entry.entry.clone(), self.now, &limits) {
                 Ok(Step::To(next, effects)) => (*next, effects, None),

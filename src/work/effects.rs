@@ -113,7 +113,9 @@ impl Driver {
                 repository.react(thread, *on).await?;
                 done(json!(null))
             }
-            Effect::Push { branch, commit, expected } => self.push(&repository, branch, commit, expected.as_ref()).await,
+            Effect::Push { branch, commit, expected } => {
+                self.push(&repository, branch, commit, expected.as_ref()).await
+            }
             Effect::OpenPull { branch, base } => self.open_pull(&repository, branch, base).await,
             Effect::PostStatus => self.post_status(&repository).await,
             Effect::RequestReview { login, .. } => self.request_review(&repository, login).await,
@@ -137,7 +139,10 @@ impl Driver {
         expected: Option<&Sha>,
     ) -> Result<Done, Undone> {
         if self.state.facts.in_merge_queue {
-            return Err(Undone::Later("the pull request stands in a merge queue".to_owned(), Duration::from_secs(60)));
+            return Err(Undone::Later(
+                "the pull request stands in a merge queue".to_owned(),
+                Duration::from_secs(60),
+            ));
         }
         let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
         let forbidden = vec![repository.info().await?.default_branch, self.state.facts.base.branch.clone()];
@@ -191,7 +196,8 @@ impl Driver {
             Err(error) => return Err(error.into()),
         };
         let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };
-        let entries = if pull.open { vec![opened] } else { vec![opened, Entry::PullClosed { merged: pull.merged }] };
+        let entries =
+            if pull.open { vec![opened] } else { vec![opened, Entry::PullClosed { merged: pull.merged }] };
         Ok(Done { result: json!({ "pull": pull.number }), entries })
     }
 
@@ -233,7 +239,8 @@ impl Driver {
         };
         let marker = show::marker(&self.lease, &format!("{kind}-{request_no}"));
         let shown = self.parts.store.shown(self.lease.session).await?;
-        let url = shown.iter().find(|s| s.thing == "status-url").map(|s| s.remote.clone()).unwrap_or_default();
+        let url =
+            shown.iter().find(|s| s.thing == "status-url").map(|s| s.remote.clone()).unwrap_or_default();
         let patch = self.parts.store.patch(self.lease.session).await?;
         let app = self.parts.app().await?;
         let context = show::context(&self.parts, app, self.state.facts.as_of, patch.as_deref());

@@ -108,7 +108,9 @@ impl Host {
     /// The workspace's tree as it is now, built on the host from the changed files.
     pub(super) async fn checkpoint(&self) -> Result<Sha, Stop> {
         let tree = match tokio::time::timeout(SNAPSHOT, self.snapshot()).await {
-            Ok(result) => result.map_err(|e| Stop::Broken(format!("the workspace could not be read: {e}")))?,
+            Ok(result) => {
+                result.map_err(|e| Stop::Broken(format!("the workspace could not be read: {e}")))?
+            }
             Err(_) => return Err(Stop::Broken("the workspace could not be read in time".to_owned())),
         };
         let name = format!("session/{}", self.lease.session);

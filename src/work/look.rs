@@ -56,17 +56,16 @@ pub(super) async fn resting(driver: &mut Driver) -> Result<After, Halt> {
         driver.record(entry).await?;
         return Ok(After::Again);
     }
-    let (Phase::Resting { outcome }, Some(head)) = (driver.state.phase.clone(), driver.state.facts.head.clone())
+    let (Phase::Resting { outcome }, Some(head)) =
+        (driver.state.phase.clone(), driver.state.facts.head.clone())
     else {
         return Ok(After::Again);
     };
     // The grace for checks to start is over at rest.
     let verdict = verdict(driver, &head, Timestamp(0)).await?;
-    let news = matches!(
-        (&verdict, &outcome),
-        (Verdict::Red { .. }, Outcome::Green | Outcome::NoCi)
-    ) || matches!(&verdict, Verdict::Green { .. })
-        && !matches!(outcome, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. });
+    let news = matches!((&verdict, &outcome), (Verdict::Red { .. }, Outcome::Green | Outcome::NoCi))
+        || matches!(&verdict, Verdict::Green { .. })
+            && !matches!(outcome, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. });
     if news {
         driver.record(Entry::Judged { head, verdict }).await?;
         return Ok(After::Again);
@@ -192,13 +191,15 @@ async fn read(repository: &Repository, check: &RedCheck) -> Result<Failure, Halt
     let read = tokio::task::spawn_blocking({
         let name = check.name.clone();
         move || {
-            let mut digester = Digester::new(Options { budget: EXCERPT, check: Some(name), ..Options::default() });
+            let mut digester =
+                Digester::new(Options { budget: EXCERPT, check: Some(name), ..Options::default() });
             digester.push(&bytes);
             digester.finish()
         }
     });
     let digest = read.await.map_err(|e| Halt::Later(e.to_string(), Duration::from_secs(60)))?;
-    let line = if digest.line.is_empty() { format!("it ended with {}", check.conclusion) } else { digest.line };
+    let line =
+        if digest.line.is_empty() { format!("it ended with {}", check.conclusion) } else { digest.line };
     Ok(Failure {
         check: check.name.clone(),
         kind: if digest.kind == LogKind::Infrastructure { Kind::Infrastructure } else { Kind::Change },

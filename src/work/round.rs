@@ -180,7 +180,8 @@ struct Round {
 impl Round {
     async fn open(driver: &mut Driver, notes: Arc<Mutex<Notes>>) -> Result<Self, Opening> {
         let (parts, state, lease) = (driver.parts.clone(), driver.state.clone(), driver.lease.clone());
-        let start = state.facts.start.clone().ok_or_else(|| Opening::Failed("no starting commit".to_owned()))?;
+        let start =
+            state.facts.start.clone().ok_or_else(|| Opening::Failed("no starting commit".to_owned()))?;
         let mirror = parts.mirror(&state).await?;
         let start_tree = mirror.tree_of(&start).await?;
         let lines = parts.store.journal(lease.session).await?;
@@ -275,7 +276,9 @@ impl Round {
     async fn keep_patch(&self) {
         let kept = async {
             let lines = self.parts.store.journal(self.host.lease.session).await?;
-            let Some(tree) = checkpoint(&lines, (self.host.request_no, self.host.round)) else { return Ok(()) };
+            let Some(tree) = checkpoint(&lines, (self.host.request_no, self.host.round)) else {
+                return Ok(());
+            };
             let patch = self.mirror.patch(&self.start_tree, &tree).await?;
             if !patch.is_empty() {
                 self.parts.store.keep_patch(&self.host.lease, &patch).await?;
@@ -345,7 +348,8 @@ async fn open_sandbox(
         disk: size.disk,
         wall_clock: parts.settings.limits.round + 2 * GRACE,
     };
-    let failed = |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));
+    let failed =
+        |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));
     let sandbox: Arc<dyn Sandbox> = Arc::from(parts.sandboxes.start(&spec).await.map_err(|e| failed(&e))?);
     driver.sandbox = Some(sandbox.clone());
     let pack = mirror.pack(start, tree).await?;

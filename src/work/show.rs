@@ -64,7 +64,8 @@ impl Driver {
         let app = self.parts.app().await?;
         let patch = self.parts.store.patch(self.lease.session).await?;
         // The moment named in the text is the state's, not the rendering's: else every look would be an edit.
-        let text = say::status(&self.state, &context(&self.parts, app, self.state.facts.as_of, patch.as_deref()));
+        let text =
+            say::status(&self.state, &context(&self.parts, app, self.state.facts.as_of, patch.as_deref()));
         let marker = marker(&self.lease, "status");
         Ok(format!("{}\n\n{marker}", cut(&text, BODY_LIMIT - marker.len() - 2)))
     }
@@ -100,7 +101,8 @@ impl Driver {
         let Some(pull) = self.pull().filter(|p| p.draftable) else { return Ok(()) };
         let wanted = match &self.state.phase {
             Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => "ready",
-            Phase::Resting { outcome: Outcome::Reopened | Outcome::StoodDown { .. } } | Phase::Done { .. } => return Ok(()),
+            Phase::Resting { outcome: Outcome::Reopened | Outcome::StoodDown { .. } }
+            | Phase::Done { .. } => return Ok(()),
             _ => "draft",
         };
         // A pull request begins as a draft.
@@ -120,7 +122,8 @@ impl Driver {
     async fn show_check(&mut self, repository: &Repository) -> Result<(), Halt> {
         let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(()) };
         let app = self.parts.app().await?;
-        let (title, summary) = say::check(&self.state, &context(&self.parts, app, self.state.facts.as_of, None));
+        let (title, summary) =
+            say::check(&self.state, &context(&self.parts, app, self.state.facts.as_of, None));
         let conclusion = match &self.state.phase {
             Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => Some("success"),
             Phase::Resting { .. } | Phase::Done { .. } | Phase::Waiting { .. } => Some("neutral"),
@@ -128,7 +131,8 @@ impl Driver {
         };
         let external_id = format!("{}:{}", self.lease.session, head.short());
         let content = format!("{title}\n{summary}\n{conclusion:?}");
-        let show = CheckShow { head: head.clone(), name: CHECK.to_owned(), external_id, conclusion, title, summary };
+        let show =
+            CheckShow { head: head.clone(), name: CHECK.to_owned(), external_id, conclusion, title, summary };
         let thing = check_thing(&head);
         let shown = self.shown(&thing).await?;
         if shown.as_ref().is_some_and(|s| s.hash == hash(&content)) {
@@ -164,4 +168,3 @@ fn check_thing(head: &Sha) -> String {
 fn hash(content: &str) -> String {
     hex::encode(Sha256::digest(content.as_bytes()))
 }
-

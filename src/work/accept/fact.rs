@@ -80,7 +80,12 @@ async fn may_command(parts: &Parts, place: &Place, by: &Actor) -> Result<bool, U
 
 /// A branch of ours moved. GitHub is asked where it is now *before* the session is read: our own pushes are then known to
 /// the session, and an old webhook about an older head of ours misleads nobody.
-async fn pushed(parts: &Parts, place: &Place, branch: &str, after: Option<Sha>) -> Result<Settled, Unsettled> {
+async fn pushed(
+    parts: &Parts,
+    place: &Place,
+    branch: &str,
+    after: Option<Sha>,
+) -> Result<Settled, Unsettled> {
     if parts.store.session_of_branch(place.repo.id, branch).await?.is_none() {
         return Ok(ignored(NOT_OURS));
     }
@@ -98,9 +103,12 @@ async fn pushed(parts: &Parts, place: &Place, branch: &str, after: Option<Sha>) 
     if is_known(&session, &live) {
         return Ok(ignored("our own push"));
     }
-    let Some(head) = session.state.facts.head.clone() else { return Ok(ignored("nothing was pushed by us yet")) };
+    let Some(head) = session.state.facts.head.clone() else {
+        return Ok(ignored("nothing was pushed by us yet"));
+    };
     let mirror = parts.mirror(&session.state).await?;
-    let refs = [&session.state.facts.base.branch, &session.state.facts.branch].map(|b| format!("refs/heads/{b}"));
+    let refs =
+        [&session.state.facts.base.branch, &session.state.facts.branch].map(|b| format!("refs/heads/{b}"));
     let found = parts.fetch(&mirror, &repository, &refs).await?;
     let whose = match found.first().cloned().flatten() {
         Some(base) => look::whose(&mirror, &live, &head, &base).await?,
@@ -112,7 +120,9 @@ async fn pushed(parts: &Parts, place: &Place, branch: &str, after: Option<Sha>) 
 fn is_known(session: &Summary, live: &Sha) -> bool {
     let facts = &session.state.facts;
     let publishing = matches!(&session.state.phase, Phase::Publishing { commit, .. } if commit == live);
-    publishing || facts.head.as_ref() == Some(live) || facts.rounds.iter().any(|r| r.commit.as_ref() == Some(live))
+    publishing
+        || facts.head.as_ref() == Some(live)
+        || facts.rounds.iter().any(|r| r.commit.as_ref() == Some(live))
 }
 
 /// A pull request of ours changed: closed or open is read live, since the two events can cross.

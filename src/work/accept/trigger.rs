@@ -109,7 +109,8 @@ impl Asks<'_> {
 
     /// A new session for the thread.
     async fn begin(&self, request: Request) -> Result<Settled, Unsettled> {
-        let (info, issue) = (self.repository.info().await?, self.repository.issue(self.trigger.number).await?);
+        let (info, issue) =
+            (self.repository.info().await?, self.repository.issue(self.trigger.number).await?);
         if issue.is_pull {
             let why = "Pull requests of people are not there yet; ask on an issue.".to_owned();
             return self.only_answer(request, info, issue, why).await;
@@ -129,7 +130,8 @@ impl Asks<'_> {
             let by = self.trigger.by.clone();
             return Ok(entry(session.id, Entry::Asked { ask: Ask::Mistaken { by, sentence } }));
         }
-        let (info, issue) = (self.repository.info().await?, self.repository.issue(self.trigger.number).await?);
+        let (info, issue) =
+            (self.repository.info().await?, self.repository.issue(self.trigger.number).await?);
         self.only_answer(request, info, issue, sentence).await
     }
 
