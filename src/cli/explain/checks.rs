@@ -2,13 +2,17 @@
 
 use super::Input;
 use crate::domain::{
-    Limits, Timestamp,
-    verdict::{Checks, Context, Judgement, RedCheck, Verdict, judge},
+    Failure, Limits, Timestamp,
+    failure::Kind,
+    verdict::{Checks, Context, Judgement, Verdict, judge},
 };
 use anyhow::Context as _;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::process::ExitCode;
+
+/// Milliseconds; longer than any start grace, shorter than any wait for checks.
+const AN_HOUR: i64 = 60 * 60 * 1000;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Arguments {
@@ -45,7 +49,8 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     };
     let pushed = match &arguments.pushed {
         Some(text) => time(text)?,
-        None => checks.earliest().unwrap_or(Timestamp(now.0 - 1000 * 60 * 60)),
+        // Without any time in the file it is judged as if the grace for starting were over and the wait were not.
+        None => checks.earliest().unwrap_or(Timestamp(now.0 - AN_HOUR)),
     };
     let context = Context {
         now,
@@ -57,9 +62,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         expected: arguments.expected,
         touches_workflows: arguments.touches_workflows,
     };
-    let (word, failures, reason) = told(&judge(&checks, &context));
-    let json = json!({"verdict": word, "failures": failures, "reason": reason});
-    arguments.input.answer(&json, &format!("{word}: {reason}"));
+    let (word, failures, reason) = told(judge(&checks, &context));
+    let words = failures
+        .iter()
+        .fold(format!("{word}: {reason}"), |all, one| format!("{all}\n  {}: {}", one.check, one.line));
+    arguments.input.answer(&json!({"verdict": word, "failures": failures, "reason": reason}), &words);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,28 +76,19 @@ fn time(text: &str) -> anyhow::Result<Timestamp> {
     Ok(Timestamp(at.timestamp_millis()))
 }
 
-fn told(judgement: &Judgement) -> (String, Vec<Value>, String) {
-    match judgement {
+/// Verdict word, failures as far as they are known without logs, and the reason.
+fn told(judgement: Judgement) -> (String, Vec<Failure>, String) {
+    let verdict = match judgement {
+        Judgement::Settled(verdict) => verdict,
         Judgement::Red { checks, tally } => {
-            let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
-            let reason = format!("{} of {} green; red: {}", tally.0, tally.1, names.join(", "));
-            ("red".to_owned(), checks.iter().map(failure).collect(), reason)
+            let failures = checks.iter().map(|check| check.without_log(check.known.unwrap_or(Kind::Change)));
+            Verdict::Red { failures: failures.collect(), tally }
         }
-        Judgement::Settled(verdict) => {
-            let word = serde_json::to_value(verdict).ok();
-            let word =
-                word.as_ref().and_then(|value| value["verdict"].as_str()).unwrap_or_default().to_owned();
-            let failures = match verdict {
-                Verdict::Infrastructure { failures, .. } => {
-                    failures.iter().map(|failure| json!(failure)).collect()
-                }
-                _ => Vec::new(),
-            };
-            (word, failures, verdict.reason())
-        }
+    };
+    let reason = verdict.reason();
+    let word = verdict.word().to_owned();
+    match verdict {
+        Verdict::Red { failures, .. } | Verdict::Infrastructure { failures, .. } => (word, failures, reason),
+        _ => (word, Vec::new(), reason),
     }
-}
-
-fn failure(check: &RedCheck) -> Value {
-    json!({"check": check.name, "conclusion": check.conclusion, "url": check.url, "known": check.known})
 }

@@ -34,6 +34,8 @@ struct Walk<'a> {
     reading: &'a Reading<'a>,
     /// The blocks and spans that are open, outermost first: what a reader would call them.
     open: Vec<Place>,
+    /// Open `<details>` and `<blockquote>` elements: what is folded away or quoted is not said by the writer.
+    html: Enclosing,
     /// Nothing of the present line has been seen yet.
     at_line_start: bool,
     /// A command whose line has not ended yet.
@@ -57,6 +59,7 @@ impl<'a> Walk<'a> {
             comment,
             reading,
             open: Vec::new(),
+            html: Enclosing::default(),
             at_line_start: false,
             pending: None,
             found: Vec::new(),
@@ -68,6 +71,9 @@ impl<'a> Walk<'a> {
         match event {
             Event::Start(tag) => {
                 self.at_line_start = matches!(tag, Tag::Paragraph);
+                if matches!(tag, Tag::HtmlBlock) && self.open.is_empty() {
+                    self.html.read(&self.comment[range]);
+                }
                 self.open.push(place(tag));
             }
             Event::End(tag) => {
@@ -82,15 +88,23 @@ impl<'a> Walk<'a> {
                 self.at_line_start = true;
             }
             Event::Text(_) => {
-                if self.at_line_start && self.in_plain_text() {
-                    self.begin_line(range.start);
-                } else {
-                    self.note(range);
+                let plain = self.at_line_start && self.in_plain_text() && self.html.is_closed();
+                match trigger(&self.comment[range.start..], self.reading) {
+                    Some(length) if plain => self.begin_line(range.start, length),
+                    _ => self.note(range),
                 }
                 self.at_line_start = false;
             }
             Event::Code(_) => self.inside(range, "it stands in code"),
-            Event::Html(_) | Event::InlineHtml(_) => self.inside(range, "it stands in raw HTML"),
+            Event::Html(_) => {
+                self.inside(range, "it stands in raw HTML (an empty line before it ends the HTML)")
+            }
+            Event::InlineHtml(_) => {
+                if self.in_plain_text() {
+                    self.html.read(&self.comment[range.clone()]);
+                }
+                self.inside(range, "it stands in raw HTML");
+            }
             _ => self.at_line_start = false,
         }
     }
@@ -101,14 +115,12 @@ impl<'a> Walk<'a> {
             && self.open[1..].iter().all(|open| *open == Place::Style)
     }
 
-    fn begin_line(&mut self, start: usize) {
-        let escaped = self.comment[..start].ends_with('\\');
-        let Some(length) = trigger(&self.comment[start..], self.reading) else { return };
-        if escaped {
+    fn begin_line(&mut self, start: usize, length: usize) {
+        if self.comment[..start].ends_with('\\') {
             self.elsewhere.get_or_insert("its slash or mention is escaped by a backslash");
-            return;
+        } else {
+            self.pending = Some(Line { start, rest: start + length, end: self.comment.len() });
         }
-        self.pending = Some(Line { start, rest: start + length, end: self.comment.len() });
     }
 
     /// The line ends at `end`, or before it where a line break stands inside a code span.
@@ -141,6 +153,7 @@ impl<'a> Walk<'a> {
             Place::Other(place) => Some(*place),
             Place::Paragraph | Place::Style => None,
         });
+        let place = place.or(self.html.place());
         self.inside(range, place.unwrap_or("it does not stand at the start of a line"));
     }
 }
@@ -151,7 +164,7 @@ fn place(tag: &Tag<'_>) -> Place {
         Tag::Emphasis | Tag::Strong => Place::Style,
         Tag::BlockQuote(_) => Place::Other("it stands in a quote (an empty line before it ends the quote)"),
         Tag::CodeBlock(_) => Place::Other("it stands in code"),
-        Tag::HtmlBlock => Place::Other("it stands in raw HTML (an empty line before it ends the HTML)"),
+        Tag::HtmlBlock => Place::Other("it stands in raw HTML"),
         Tag::Heading { .. } => Place::Other("it stands in a heading"),
         Tag::List(_) | Tag::Item => {
             Place::Other("it stands in a list (an empty line before it ends the list)")
@@ -161,6 +174,48 @@ fn place(tag: &Tag<'_>) -> Place {
         }
         Tag::Link { .. } | Tag::Image { .. } => Place::Other("it stands in a link"),
         _ => Place::Other("it does not stand in a plain paragraph"),
+    }
+}
+
+/// How deep in the two HTML elements whose content is Markdown again after an empty line, and not the writer's own words.
+#[derive(Default)]
+struct Enclosing {
+    details: usize,
+    quotes: usize,
+}
+
+impl Enclosing {
+    fn is_closed(&self) -> bool {
+        self.place().is_none()
+    }
+
+    fn place(&self) -> Option<&'static str> {
+        match (self.quotes, self.details) {
+            (0, 0) => None,
+            (0, _) => Some("it stands in a folded part (<details>)"),
+            _ => Some("it stands in a quote (<blockquote>)"),
+        }
+    }
+
+    /// Counts the tags of a piece of raw HTML, those in HTML comments not.
+    fn read(&mut self, html: &str) {
+        let mut rest = html;
+        while let Some(at) = rest.find('<') {
+            rest = &rest[at..];
+            if rest.starts_with("<!--") {
+                rest = rest.find("-->").map_or("", |end| &rest[end..]);
+                continue;
+            }
+            rest = &rest[1..];
+            let (closes, name) = rest.strip_prefix('/').map_or((false, rest), |name| (true, name));
+            let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
+            let depth = match name {
+                _ if name.eq_ignore_ascii_case("details") => &mut self.details,
+                _ if name.eq_ignore_ascii_case("blockquote") => &mut self.quotes,
+                _ => continue,
+            };
+            *depth = if closes { depth.saturating_sub(1) } else { *depth + 1 };
+        }
     }
 }
 

@@ -30,6 +30,7 @@ pub struct Us<'a> {
 }
 
 /// A webhook, sorted.
+#[allow(clippy::large_enum_variant, reason = "one at a time, taken apart at once")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Somebody asks for something: permission is still to be asked.

@@ -3,10 +3,11 @@
 use super::{
     CheckRun, Checks, RedCheck, Status, Suite, WorkflowRun,
     judge::Context,
+    merge::Versioned,
     signs::{self, Sign},
 };
 use crate::domain::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One check that counts.
 #[derive(Debug)]
@@ -43,12 +44,14 @@ pub(super) struct Gathered {
 
 pub(super) fn gather(checks: &Checks, context: &Context<'_>) -> Gathered {
     let counts = Counts::new(context);
-    let seen = checks.check_runs.iter().map(|run| run.name.clone());
+    let seen = checks.check_runs.iter().filter(|run| counts.head(&run.head_sha)).map(|run| run.name.clone());
     let seen = seen.chain(checks.statuses.iter().map(|status| status.context.clone())).collect();
     let runs = newest_runs(checks, &counts);
     let mut items: Vec<Item> =
         runs.iter().filter(|run| counts.name(&run.name)).map(|run| of_run(run, checks)).collect();
-    items.extend(newest_statuses(checks).filter(|status| counts.name(&status.context)).map(of_status));
+    items.extend(
+        newest_statuses(checks).into_iter().filter(|status| counts.name(&status.context)).map(of_status),
+    );
     let workflows = newest_workflows(checks, &counts);
     items.extend(workflows.iter().filter_map(|run| of_workflow(run, &workflows, &runs, &counts)));
     let suites = checks.check_suites.iter().filter(|suite| counts.app(&suite.app, &suite.head_sha));
@@ -102,33 +105,29 @@ impl<'a> Counts<'a> {
 }
 
 fn newest_runs<'a>(checks: &'a Checks, counts: &Counts<'_>) -> Vec<&'a CheckRun> {
-    let mut newest: BTreeMap<(&str, u64, u64, &str), &CheckRun> = BTreeMap::new();
-    for run in checks.check_runs.iter().filter(|run| counts.app(&run.app, &run.head_sha)) {
-        let kept = newest.entry((&run.app.slug, run.app.id, run.check_suite.id, &run.name)).or_insert(run);
-        if run.id > kept.id {
-            *kept = run;
-        }
-    }
-    newest.into_values().collect()
+    let runs = checks.check_runs.iter().filter(|run| counts.app(&run.app, &run.head_sha));
+    newest(runs, |run| (run.app.slug.as_str(), run.app.id, run.check_suite.id, run.name.as_str()))
 }
 
-fn newest_statuses(checks: &Checks) -> impl Iterator<Item = &Status> {
-    let mut newest: BTreeMap<&str, &Status> = BTreeMap::new();
-    for status in &checks.statuses {
-        let kept = newest.entry(&status.context).or_insert(status);
-        if status.id > kept.id {
-            *kept = status;
-        }
-    }
-    newest.into_values()
+fn newest_statuses(checks: &Checks) -> Vec<&Status> {
+    newest(checks.statuses.iter(), |status| status.context.as_str())
 }
 
 fn newest_workflows<'a>(checks: &'a Checks, counts: &Counts<'_>) -> Vec<&'a WorkflowRun> {
-    let mut newest: BTreeMap<(&str, &str, &str), &WorkflowRun> = BTreeMap::new();
-    for run in checks.workflow_runs.iter().filter(|run| counts.head(&run.head_sha)) {
-        let kept = newest.entry((&run.path, &run.name, &run.event)).or_insert(run);
-        if (run.id, run.run_attempt) > (kept.id, kept.run_attempt) {
-            *kept = run;
+    let runs = checks.workflow_runs.iter().filter(|run| counts.head(&run.head_sha));
+    newest(runs, |run| (run.path.as_str(), run.name.as_str(), run.event.as_str()))
+}
+
+/// Of each key the newest: the highest id, and of one id the latest version.
+fn newest<'a, T: Versioned, K: Ord>(
+    all: impl Iterator<Item = &'a T>,
+    key: impl Fn(&'a T) -> K,
+) -> Vec<&'a T> {
+    let mut newest: BTreeMap<K, &T> = BTreeMap::new();
+    for one in all {
+        let kept = newest.entry(key(one)).or_insert(one);
+        if one.later(kept).is_gt() {
+            *kept = one;
         }
     }
     newest.into_values().collect()
@@ -232,17 +231,14 @@ fn of_suite(suite: &Suite, runs: &[&CheckRun], context: &Context<'_>) -> Option<
     Some(Item { name, means, changed, red, url: None, actions })
 }
 
-/// A cancelled check is history when a check of the same name passed or runs: a newer event took its place.
+/// A cancelled check is history when a check of the same name passed or runs: a newer event took its place. Also when its
+/// runner was lost with it.
 fn drop_excused(items: &mut Vec<Item>) {
-    let alive: Vec<(String, bool)> = items
-        .iter()
-        .filter(|item| matches!(item.means, Means::Passed | Means::Pending))
-        .map(|item| (item.name.clone(), item.actions))
-        .collect();
-    items.retain(|item| {
-        item.means != Means::Cancelled
-            || !alive.iter().any(|(name, actions)| (name, actions) == (&item.name, &item.actions))
-    });
+    let lives = |item: &&Item| matches!(item.means, Means::Passed | Means::Pending);
+    let alive: BTreeSet<(String, bool)> =
+        items.iter().filter(lives).map(|item| (item.name.clone(), item.actions)).collect();
+    let cancelled = |item: &Item| item.red.as_ref().is_some_and(|red| red.conclusion == "cancelled");
+    items.retain(|item| !cancelled(item) || !alive.contains(&(item.name.clone(), item.actions)));
 }
 
 /// What GitHub's two words mean. Source: GitHub REST, "Check runs".

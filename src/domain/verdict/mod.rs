@@ -4,8 +4,12 @@ mod checks;
 mod gather;
 mod judge;
 mod lenient;
+mod merge;
 mod red;
 mod signs;
+
+#[cfg(test)]
+mod tests;
 
 pub use checks::{Annotation, App, CheckRun, Checks, Output, Status, Suite, SuiteRef, WorkflowRun};
 pub use judge::{Context, Judgement, judge};
@@ -66,6 +70,21 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Its name in one word, the same that it is stored under.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Pending { .. } => "pending",
+            Self::Green { .. } => "green",
+            Self::Red { .. } => "red",
+            Self::NoCi => "no_ci",
+            Self::AwaitingApproval { .. } => "awaiting_approval",
+            Self::NotStarted { .. } => "not_started",
+            Self::Infrastructure { .. } => "infrastructure",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut { .. } => "timed_out",
+        }
+    }
+
     /// What it rests on, in one line without Markdown beyond code spans.
     pub fn reason(&self) -> String {
         match self {
