@@ -7,6 +7,7 @@ mod candidate;
 pub(crate) mod choose;
 mod clean;
 mod green;
+mod names;
 pub(crate) mod sieve;
 pub(crate) mod signs;
 pub(crate) mod steps;
@@ -55,6 +56,8 @@ pub struct Digest {
     pub line_text: String,
     /// What the model gets.
     pub text: String,
+    /// Names of failing tests.
+    pub tests: Vec<String>,
 }
 
 /// The fold.
@@ -98,12 +101,15 @@ impl<'a> Digester<'a> {
         let show = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
         let choice = choose::choose(&lines, options.budget, &show);
         let best = worth::best(&lines);
+        let mut names = names::Names::default();
+        lines.iter().for_each(|line| names.read(&line.text));
         Digest {
             ranges: choice.ranges,
             anchors: best.iter().map(|l| l.number).collect(),
             line: best.first().map(|l| l.number),
             line_text: best.first().map(|l| show(&l.text)).unwrap_or_default(),
             text: choice.text,
+            tests: names.finish(),
         }
     }
     pub(crate) fn parts(self) -> (Vec<worth::Line>, Vec<steps::Region>, u64) {
