@@ -1,6 +1,7 @@
 //! The commands of the program, a file each.
 
 mod config;
+mod emulator;
 mod explain;
 mod logging;
 mod serve;
@@ -23,6 +24,8 @@ struct Cli {
 enum Command {
     /// Print the configuration's example, or check one
     Config(config::Args),
+    /// Run an emulated GitHub with a scripted model, for trying things and for tests
+    Emulator(emulator::Args),
     /// Show what would be made of an input, and why; touches nothing
     #[command(subcommand)]
     Explain(explain::Explain),
@@ -39,6 +42,7 @@ enum Command {
 pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Config(args) => Ok(config::run(args)),
+        Command::Emulator(args) => emulator::run(args).await,
         Command::Explain(explain) => explain::run(explain),
         Command::Serve(args) => serve::run(args).await,
         Command::Session(args) => session::run(args).await,
