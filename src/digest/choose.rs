@@ -93,6 +93,14 @@ fn write(lines: &[Line], places: &[Place], texts: &HashMap<usize, String>, budge
     Choice { text, ranges }
 }
 
+/// Bytes of the one line people see.
+const ONE_LINE: usize = 300;
+
+/// The one line, squeezed and cut.
+pub(super) fn one_line(text: &str) -> String {
+    shorten(text.trim(), true, ONE_LINE)
+}
+
 /// A line in the form in which it is shown: blanks squeezed, long ones without their middle, stack frames without their beginning.
 fn shorten(text: &str, anchor: bool, longest: usize) -> String {
     let text = squeeze(text);

@@ -3,18 +3,25 @@
 //! A pure fold over bytes: [`Digester::push`] takes the log in pieces of any size, [`Digester::finish`] gives the [`Digest`]. One
 //! pass, bounded memory, no input or output.
 
+pub mod archive;
 mod candidate;
 pub(crate) mod choose;
 mod clean;
 mod green;
+mod kind;
+pub mod matchers;
 mod names;
+mod secrets;
 pub(crate) mod sieve;
+mod signature;
 pub(crate) mod signs;
 pub(crate) mod steps;
 pub(crate) mod worth;
 
 pub use green::GreenIndex;
+pub use matchers::{Matcher, MatcherError};
 
+use secrets::Secrets;
 use serde::Serialize;
 use sieve::Sieve;
 use steps::{Marker, Steps};
@@ -28,6 +35,10 @@ pub struct Options<'a> {
     pub check: &'a str,
     /// The last green log of the same job.
     pub green: Option<&'a GreenIndex>,
+    /// The repository's own problem matchers; they come before the built-in ones.
+    pub matchers: &'a [Matcher],
+    /// Secrets that may stand in the log; they are cut out of everything the digest gives.
+    pub secrets: &'a [String],
 }
 
 /// Why the job failed, as far as its log tells.
@@ -40,6 +51,21 @@ pub enum Kind {
     Infrastructure,
     /// Nothing failed.
     None,
+}
+
+/// A problem that a tool reported with its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// The path as the tool printed it.
+    pub file: Option<String>,
+    /// 1-based.
+    pub line: Option<u64>,
+    /// As the tool counts it.
+    pub column: Option<u64>,
+    /// `error`, `warning` or `notice`.
+    pub severity: &'static str,
+    /// What is wrong.
+    pub message: String,
 }
 
 /// The digest of a log. Line numbers are 1-based; lines end at LF only.
@@ -56,8 +82,16 @@ pub struct Digest {
     pub line_text: String,
     /// What the model gets.
     pub text: String,
+    /// Problems with their places.
+    pub diagnostics: Vec<Diagnostic>,
     /// Names of failing tests.
     pub tests: Vec<String>,
+    /// The failed step, as the runner calls it.
+    pub step: Option<String>,
+    /// The same for the same failure of the same check, whatever the run.
+    pub signature: String,
+    /// Who is to blame.
+    pub kind: Kind,
 }
 
 /// The fold.
@@ -98,18 +132,25 @@ impl<'a> Digester<'a> {
         let mut lines = worth::read(&windows);
         drop(windows);
         worth::rank(&mut lines, &reader.steps.failed, end, options.green, &worth::Weights::default());
-        let show = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        let secrets = Secrets::new(options.secrets);
+        let show = |text: &[u8]| secrets.cut(&String::from_utf8_lossy(text));
         let choice = choose::choose(&lines, options.budget, &show);
+        let (tests, diagnostics) = found_in(&lines, options.matchers, &secrets);
         let best = worth::best(&lines);
-        let mut names = names::Names::default();
-        lines.iter().for_each(|line| names.read(&line.text));
+        let kind = kind::kind(&lines, best.first().copied(), &reader.steps, &tests);
+        let line = best.first();
+        let step = reader.steps.failed_at(line.map(|l| l.number));
         Digest {
             ranges: choice.ranges,
             anchors: best.iter().map(|l| l.number).collect(),
-            line: best.first().map(|l| l.number),
-            line_text: best.first().map(|l| show(&l.text)).unwrap_or_default(),
+            line: line.map(|l| l.number),
+            line_text: line.map(|l| choose::one_line(&show(&l.text))).unwrap_or_default(),
             text: choice.text,
-            tests: names.finish(),
+            diagnostics,
+            signature: signature::signature(options.check, line.map_or(&[], |l| &l.text), &tests),
+            tests,
+            step: step.map(|name| secrets.cut(&name)),
+            kind,
         }
     }
     pub(crate) fn parts(self) -> (Vec<worth::Line>, Vec<steps::Region>, u64) {
@@ -117,4 +158,18 @@ impl<'a> Digester<'a> {
         let (windows, end) = sieve.finish(&mut |number, raw| reader.read(number, raw));
         (worth::read(&windows), reader.steps.failed, end)
     }
+}
+
+/// Failing tests and diagnostics, secrets taken out.
+fn found_in(lines: &[worth::Line], own: &[Matcher], secrets: &Secrets) -> (Vec<String>, Vec<Diagnostic>) {
+    let mut names = names::Names::default();
+    let mut finder = matchers::Finder::new(own);
+    for line in lines {
+        names.read(&line.text);
+        finder.read(&line.text);
+    }
+    let tests = names.finish().iter().map(|name| secrets.cut(name)).collect();
+    let mut diagnostics = finder.finish();
+    diagnostics.iter_mut().for_each(|diagnostic| diagnostic.message = secrets.cut(&diagnostic.message));
+    (tests, diagnostics)
 }

@@ -89,8 +89,8 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Wrapper, 1.5, 1.0, r"^npm ERR!|^error Command failed|^yarn run|exit(ed)? (code|status|with)|returned (a )?non-?zero|^make(\[\d+\])?: \*\*\*|Command failed|^##\[error\]Process completed|^Process .* exited|Build step '|^Finished: |ELIFECYCLE"),
     (Wrapper, 2.5, 1.5, r"\[ERROR\] (Re-run|To see|For more|\[Help|-> \[Help|Please refer)|^\[ERROR\]\s*$|See above for more|^info Visit|retrying|Retrying|for more log output|Run with --"),
     // the world outside
-    (World, 9.5, 8.0, r"(?i)could not resolve host|connection (timed out|refused|reset)|network is unreachable|tls handshake|\b(502|503|504)\b.*(error|unavailable|gateway|timeout)|temporary failure in name|name resolution|no space left on device|ETIMEDOUT|ECONNRESET|rate limit|hash sum mismatch|toomanyrequests|(read|connect) timed out|socket hang up|The requested URL returned error: (5|429)"),
-    (World, 9.0, 9.0, r"(?i)runner has received a shutdown|lost communication|operation was cancel|job was cancel|no output has been received|exceeded the maximum (time|log)|exceeded the time limit|hosted runner|task was canceled|Error cloning remote|log length has exceeded"),
+    (World, 9.5, 8.0, r"(?i)could not resolve host|connection (timed out|refused|reset)|network is unreachable|tls handshake|\b(502|503|504)\b.*(error|unavailable|gateway|timeout)|temporary failure in name|name resolution|no space left on device|ETIMEDOUT|ECONNRESET|rate limit (exceeded|reached|hit)|exceeded.*rate limit|hash sum mismatch|toomanyrequests|(read|connect) timed out|socket hang up|The requested URL returned error: (5|429)"),
+    (World, 9.0, 9.0, r"(?i)runner has received a shutdown|lost communication|operation was cancel|job was cancel|no output has been received|exceeded the maximum (time|log)|exceeded the time limit|task was canceled|Error cloning remote|log length has exceeded"),
     // warnings
     (Warning, 2.0, 2.0, r"(?i)\bwarn(ing)?\b|deprecat"),
     // fine
@@ -157,7 +157,7 @@ mod tests {
             ("--- FAIL: TestParse (0.03s)", Test),
             ("Traceback (most recent call last):", Trace),
             ("npm ERR! code ELIFECYCLE", Wrapper),
-            ("fatal: unable to access 'x': Could not resolve host: y", Message),
+            ("fatal: not a repository", Message),
             ("ok 23 - error is reported", Fine),
             ("hello", Sort::Plain),
         ] {

@@ -42,8 +42,8 @@ pub(crate) struct Steps {
     pub outcome: Option<bool>,
     /// Failed steps in order.
     pub failed: Vec<Region>,
-    /// Some marker of a runner was seen at all.
-    pub seen: bool,
+    /// A marker of GitHub's runner was seen: it marks every failure, so that none marked is none.
+    pub actions: bool,
 }
 
 macro_rules! pattern {
@@ -62,14 +62,9 @@ pattern!(GITLAB_DONE, r"(?-u)^(?:ERROR: Job failed|Job (succeeded))");
 impl Steps {
     /// Reads a candidate line; `raw` still has the fold markers that cleaning takes away.
     pub(crate) fn read(&mut self, number: u64, raw: &[u8], line: &[u8]) -> Marker {
-        let marker = self.classify(number, raw, line);
-        self.seen |= marker != Marker::None;
-        marker
-    }
-
-    fn classify(&mut self, number: u64, raw: &[u8], line: &[u8]) -> Marker {
         let bare = message(line);
         if let Some(rest) = bare.strip_prefix(b"##[") {
+            self.actions = true;
             return self.actions(number, rest);
         }
         if memmem::find(raw, b"travis_time:start").is_some() {
@@ -127,6 +122,13 @@ impl Steps {
             return if fine { Marker::Fine } else { self.fail(number, None) };
         }
         Marker::None
+    }
+
+    /// Name of the failed step that holds the line, else of the first that failed.
+    pub(super) fn failed_at(&self, line: Option<u64>) -> Option<String> {
+        let holds = |region: &&Region| line.is_some_and(|line| (region.first..=region.last).contains(&line));
+        let region = self.failed.iter().find(holds).or(self.failed.first())?;
+        Some(region.name.clone()).filter(|name| !name.is_empty())
     }
 
     fn start(&mut self, number: u64, name: &[u8]) -> Marker {
