@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
             }
             Event::Code(_) => self.inside(range, "it stands in code"),
             Event::Html(_) => {
-                self.inside(range, "it stands in raw HTML (an empty line before it ends the HTML)")
+                self.inside(range, "it stands in raw HTML (an empty line before it ends the HTML)");
             }
             Event::InlineHtml(_) => {
                 if self.in_plain_text() {

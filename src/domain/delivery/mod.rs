@@ -225,7 +225,7 @@ impl Fact {
             Self::Push { after: Some(_), .. } => "a branch has moved",
             Self::Push { after: None, .. } => "a branch is gone",
             Self::Pull { .. } => "a pull request has changed",
-            Self::IssueClosed { .. } => "an issue is closed",
+            Self::IssueClosed { .. } => "an issue is closed or gone",
             Self::Comment { .. } => "a comment without a command",
             Self::Approved { .. } => "a pull request is approved",
             Self::InstallationGone { .. } => "the App has no access any more",

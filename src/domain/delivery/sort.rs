@@ -39,17 +39,58 @@ pub fn sort(event: &str, payload: &Value, us: &Us<'_>) -> Delivery {
         "installation_repositories" => repositories(hook),
         "repository" => repository(hook),
         "public" => place(hook).map(|place| Delivery::Fact(Fact::RepositoryChanged { place })),
-        "create" => Err("the push of the new branch tells"),
-        "pull_request_review_comment" => Err("its review tells"),
-        "pull_request_review_thread" => Err("threads are their people's to resolve"),
-        "merge_group" => Err("the pull request's own events tell"),
-        "ping" => Err("GitHub's greeting"),
-        _ => Err(NOTHING),
+        other => Err(passed_over(other)),
     };
     sorted.unwrap_or_else(Delivery::Ignore)
 }
 
 type Sorted = Result<Delivery, &'static str>;
+
+/// Why an event that is neither read nor awaited is none of ours.
+fn passed_over(event: &str) -> &'static str {
+    match event {
+        "ping" => "GitHub's greeting",
+        "create" => "the push of the new branch tells",
+        "merge_group" => "the pull request's own events tell",
+        "pull_request_review_comment" => "its review tells",
+        "pull_request_review_thread" => "threads are their people's to resolve",
+        "commit_comment" | "discussion" | "discussion_comment" => {
+            "commands stand on issues and pull requests"
+        }
+        "branch_protection_configuration" | "branch_protection_rule" | "repository_ruleset" => {
+            "rules are read when they are needed"
+        }
+        "member" | "membership" | "organization" | "org_block" | "team" | "team_add" => {
+            "permissions are asked when they are needed"
+        }
+        "github_app_authorization" | "installation_target" => "installations tell of access",
+        "deployment" | "deployment_protection_rule" | "deployment_review" | "deployment_status" => {
+            "a deployment is no check"
+        }
+        "workflow_dispatch" | "repository_dispatch" => "its workflow runs tell",
+        "code_scanning_alert"
+        | "dependabot_alert"
+        | "repository_vulnerability_alert"
+        | "secret_scanning_alert"
+        | "security_advisory" => "an alert is no check",
+        "label" | "milestone" | "project" | "project_card" | "project_column" | "projects_v2_item" => {
+            "planning is people's"
+        }
+        "deploy_key"
+        | "fork"
+        | "gollum"
+        | "marketplace_purchase"
+        | "meta"
+        | "package"
+        | "page_build"
+        | "release"
+        | "repository_import"
+        | "sponsorship"
+        | "star"
+        | "watch" => NOTHING,
+        _ => "an event that is not known here",
+    }
+}
 
 fn comment(hook: Part<'_>, us: &Us<'_>) -> Sorted {
     let comment = hook.at("comment");

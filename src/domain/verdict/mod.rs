@@ -9,6 +9,7 @@ mod red;
 mod signs;
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "cases read better without ampersands")]
 mod tests;
 
 pub use checks::{Annotation, App, CheckRun, Checks, Output, Status, Suite, SuiteRef, WorkflowRun};

@@ -1,4 +1,4 @@
-//! No comment takes long: sixteen times the length takes about sixteen times as long, whatever it is made of.
+//! No comment takes long: eight times the length takes about eight times as long, whatever it is made of.
 
 use super::on_issue;
 use std::{
@@ -59,21 +59,18 @@ const NASTY: &[&str] = &[
 ];
 
 fn time(comment: &str) -> Duration {
-    let runs = (0..3).map(|_| {
-        let begun = Instant::now();
-        black_box(on_issue(black_box(comment)));
-        begun.elapsed()
-    });
-    runs.min().unwrap_or_default()
+    let begun = Instant::now();
+    black_box(on_issue(black_box(comment)));
+    begun.elapsed()
 }
 
 #[test]
 fn the_time_grows_with_the_length_and_no_faster() {
     let mut slow = Vec::new();
     for piece in NASTY {
-        for (before, after) in [("", ""), ("/code ", "\n\n/code x"), ("> ", "\nx")] {
+        for (before, after) in [("/code ", "\n\n/code x"), ("> ", "\nx")] {
             let made = |length: usize| format!("{before}{}{after}", piece.repeat(length / piece.len()));
-            let (short, long) = (made(4_096), made(65_536));
+            let (short, long) = (made(16_384), made(131_072));
             if (0..3).all(|_| grows_too_fast(&short, &long)) {
                 slow.push(format!("{before:?} {piece:?}: {:?}, then {:?}", time(&short), time(&long)));
             }
@@ -82,8 +79,8 @@ fn the_time_grows_with_the_length_and_no_faster() {
     assert!(slow.is_empty(), "{}", slow.join("\n"));
 }
 
-/// Linear is 16, quadratic 256. Where even the long one is quick, the clock says more than the reader.
+/// Linear is 8, quadratic 64. Where even the long one is quick, the clock says more than the reader.
 fn grows_too_fast(short: &str, long: &str) -> bool {
     let (short, long) = (time(short), time(long));
-    long > Duration::from_millis(100) && long > short * 64
+    long > Duration::from_millis(100) && long > short * 30
 }
