@@ -2,6 +2,7 @@
 
 mod configured;
 
+pub use crate::store::Store;
 pub use configured::{engine, instance, local, settings};
 
 use crate::{
@@ -10,7 +11,6 @@ use crate::{
     github::{self, GitHub},
     http::{self, Bounds, DiskMark, HttpState, WebhookSecrets},
     sandbox::Provider,
-    store::Store,
     work,
 };
 use anyhow::Context;

@@ -1,6 +1,7 @@
 //! The commands of the program, a file each.
 
 mod config;
+mod demo;
 mod emulator;
 mod explain;
 mod logging;
@@ -24,6 +25,8 @@ struct Cli {
 enum Command {
     /// Print the configuration's example, or check one
     Config(config::Args),
+    /// See the whole loop on this machine, without an account or a key
+    Demo(demo::Args),
     /// Run an emulated GitHub with a scripted model, for trying things and for tests
     Emulator(emulator::Args),
     /// Show what would be made of an input, and why; touches nothing
@@ -42,6 +45,7 @@ enum Command {
 pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Config(args) => Ok(config::run(args)),
+        Command::Demo(args) => demo::run(args).await,
         Command::Emulator(args) => emulator::run(args).await,
         Command::Explain(explain) => explain::run(explain),
         Command::Serve(args) => serve::run(args).await,

@@ -58,7 +58,7 @@ pub(super) fn read_files(layer: &mut ConfigLayer) -> Result<(), ConfigError> {
 
 impl Config {
     /// Takes the model's key from the variable that `key_env` names (else the provider's usual one), where no key is set.
-    pub(super) fn key_from_environment(&mut self) -> Result<(), ConfigError> {
+    pub fn key_from_environment(&mut self) -> Result<(), ConfigError> {
         let usual = match self.model.provider {
             Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
             Provider::Openai => Some("OPENAI_API_KEY"),

@@ -6,7 +6,7 @@ use super::{
     drive::{After, Driver},
 };
 use crate::{
-    digest::{Digester, Options},
+    digest::{Digester, Kind as LogKind, Options},
     domain::{
         Entry, Failure, Phase, Sha, Timestamp,
         failure::{Kind, Source},
@@ -199,18 +199,17 @@ async fn read(repository: &Repository, check: &RedCheck) -> Result<Failure, Halt
         }
     });
     let digest = read.await.map_err(|e| Halt::Later(e.to_string(), Duration::from_secs(60)))?;
-    let line = if digest.line_text.is_empty() {
-        format!("it ended with {}", check.conclusion)
-    } else {
-        digest.line_text
+    let line = match digest.line_text.is_empty() {
+        true => format!("it ended with {}", check.conclusion),
+        false => digest.line_text,
     };
     Ok(Failure {
         check: check.name.clone(),
-        kind: Kind::Change,
-        signature: format!("{}: {}", check.name, line),
+        kind: if digest.kind == LogKind::Infrastructure { Kind::Infrastructure } else { Kind::Change },
+        signature: digest.signature,
         line: line.chars().take(200).collect(),
         excerpt: digest.text,
-        tests: Vec::new(),
+        tests: digest.tests,
         url: check.url.clone(),
         source,
     })

@@ -1,8 +1,8 @@
-//! Conversations with a running fixpoint, and what GitHub publishes about itself.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails there")]
-#![allow(clippy::print_stdout, reason = "a skipped test says why")]
+//! Conversations with a running fixpoint.
 
-mod deliveries;
+mod life;
 mod main_job;
+mod people;
+mod red;
 mod sandbox;
 mod support;

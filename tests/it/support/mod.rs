@@ -94,6 +94,11 @@ impl World {
         self
     }
 
+    pub fn ci(mut self, ci: Ci) -> Self {
+        self.repository = self.repository.ci(ci);
+        self
+    }
+
     pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.limits);
         self
@@ -240,6 +245,58 @@ impl Fixpoint {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    /// Waits until the only session is in this phase.
+    pub async fn until(&mut self, phase: &str) {
+        for _ in 0..1200 {
+            let sessions = self.sessions().await;
+            if sessions.first().is_some_and(|s| story::word(&s.state) == phase) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("it never becomes {phase}:\n{}", self.story().await);
+    }
+
+    /// Waits until the model was asked that often.
+    pub async fn until_shown(&mut self, times: usize) {
+        for _ in 0..1200 {
+            if self.github.model().shown().len() >= times {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the model is never asked {times} times:\n{}", self.story().await);
+    }
+
+    /// The phases of the only session.
+    pub async fn phases(&mut self) -> String {
+        self.story().await.lines().last().unwrap_or_default().to_owned()
+    }
+
+    /// The newest pull request.
+    pub fn pull(&self) -> fixpoint::emulator::PullView {
+        self.github.pulls(&self.repo).expect("pull requests").into_iter().max_by_key(|p| p.number).expect("one")
+    }
+
+    /// What fixpoint said on the issue, oldest first, as it reads now.
+    pub fn said(&self) -> Vec<String> {
+        let comments = self.github.comments(&self.repo, ISSUE).expect("comments");
+        comments.into_iter().filter(|c| c.author == "fixpoint[bot]").map(|c| c.body).collect()
+    }
+
+    /// What this person was notified of, oldest first.
+    pub fn told(&self, login: &str) -> Vec<String> {
+        let mine = self.github.notifications().into_iter().filter(|n| n.login == login);
+        mine.map(|n| format!("{} on #{}", n.about, n.number)).collect()
+    }
+
+    /// Everything fixpoint wrote, tokens aside.
+    pub fn writes(&self) -> Vec<String> {
+        let requests = self.github.requests().into_iter().filter(|r| r.is_write());
+        let ours = requests.filter(|r| !r.bare_path().ends_with("/access_tokens"));
+        ours.map(|r| format!("{} {}", r.method, r.bare_path())).collect()
     }
 
     async fn picture(&self) -> String {
