@@ -21,12 +21,12 @@ impl Fixpoint {
             }
         }
         for session in self.sessions().await {
-            lines.push(self.phases(&session).await);
+            lines.push(self.phases_of(&session).await);
         }
         lines.join("\n")
     }
 
-    async fn phases(&self, session: &fixpoint::store::Summary) -> String {
+    async fn phases_of(&self, session: &fixpoint::store::Summary) -> String {
         let Ok(Some(mut state)) = self.store.first_state(session.id).await else { return String::new() };
         let mut words = vec![word(&state)];
         for stepped in self.store.history(session.id).await.unwrap_or_default() {
