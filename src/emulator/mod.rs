@@ -36,6 +36,7 @@ mod tests;
 pub use ci::{Ci, How, JobPlay, On, Play as CiPlay, Script};
 pub use events::{Happened, What};
 pub use faults::{Astray, Fault, Faults, HookFault, Trouble};
+pub use graphql::{Picked, picked};
 pub use journal::Request;
 pub use look::{CommentView, DeliveryView, IssueView, PullView};
 pub use model::{Model, Play, Shown, ToolCall};
@@ -64,7 +65,6 @@ pub(crate) struct Hub {
     pub(crate) model: Model,
     pub(crate) journal: Journal,
     pub(crate) client: reqwest::Client,
-    receiver: Mutex<Option<String>>,
     /// Held during a push.
     pub(crate) pushing: tokio::sync::Mutex<()>,
     /// Signed addresses that were asked for with a token, which must never leave GitHub's origin.
@@ -76,10 +76,6 @@ impl Hub {
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
         work(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner))
     }
-
-    pub(crate) fn receiver(&self) -> Option<String> {
-        self.receiver.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
 }
 
 /// The ways out of the world: webhooks, CI, the story, and the count of what is still going on.
@@ -89,6 +85,18 @@ pub(crate) struct Wires {
     pub(crate) ci: mpsc::UnboundedSender<ci::Order>,
     pub(crate) happened: broadcast::Sender<Happened>,
     pub(crate) busy: Busy,
+    /// Where webhooks go.
+    pub(crate) receiver: Arc<Mutex<Option<String>>>,
+}
+
+impl Wires {
+    pub(crate) fn receiver(&self) -> Option<String> {
+        self.receiver.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn deliver_to(&self, url: &str) {
+        *self.receiver.lock().unwrap_or_else(PoisonError::into_inner) = Some(url.into());
+    }
 }
 
 /// Counts what is under way, so that a test can wait for quiet.

@@ -3,7 +3,7 @@
 use super::ci::{Ci, How, JobPlay, Play as CiPlay};
 use super::issues::Reacted;
 use super::pulls::{NewLineComment, NewPull};
-use super::state::{Id, Permission, Token, World};
+use super::state::{ACTIONS_APP, Id, Permission, Token, World};
 use super::{Emulator, Error, Happened};
 use chrono::{TimeDelta, Utc};
 use std::collections::BTreeMap;
@@ -79,6 +79,20 @@ impl Emulator {
                 repositories: None,
                 expires: Utc::now() + PERSONS_TOKEN,
             })
+        })
+    }
+
+    /// The token that a workflow gets from Actions: what it pushes starts no workflow.
+    pub fn actions_token(&self, repo: &str, permissions: &[(&str, &str)]) -> Result<String, Error> {
+        self.at(repo, |world, repo| {
+            let token = Token {
+                actor: world.bot_of(ACTIONS_APP),
+                app: ACTIONS_APP,
+                permissions: permissions.iter().map(|(name, level)| ((*name).into(), (*level).into())).collect(),
+                repositories: Some(vec![repo]),
+                expires: Utc::now() + world.token_ttl,
+            };
+            Ok(world.mint(token))
         })
     }
 
@@ -183,6 +197,22 @@ impl Emulator {
         })
     }
 
+    /// Puts a pull request into the merge queue.
+    pub fn queue_for_merge(&self, repo: &str, number: u64, login: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.queue(repo, number, by, true)
+        })
+    }
+
+    /// Takes it out of the queue again.
+    pub fn take_from_queue(&self, repo: &str, number: u64, login: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.queue(repo, number, by, false)
+        })
+    }
+
     /// Opens a pull request from `head` (`branch`, or `owner:branch` of a fork) into the default branch.
     pub fn open_pull(
         &self,
@@ -277,6 +307,8 @@ impl Emulator {
     pub fn rename_repository(&self, repo: &str, login: &str, to: &str) -> Result<(), Error> {
         self.at(repo, |world, repo| {
             let by = world.user(login);
+            let former = world.full_name(&world.repositories[&repo]);
+            world.repo_mut(repo).former.push(former);
             let from = std::mem::replace(&mut world.repo_mut(repo).name, to.into());
             let changes = serde_json::json!({ "changes": { "repository": { "name": { "from": from } } } });
             world.hook("repository", Some("renamed"), Some(repo), by, changes);

@@ -99,6 +99,7 @@ impl World {
             merged: None,
             maintainer_can_modify: new.maintainer_can_modify,
             reviewers: Vec::new(),
+            queued: false,
         });
         let body = issue.body.clone().unwrap_or_default();
         self.repo_mut(repo).issues.insert(number, issue);
@@ -299,6 +300,7 @@ impl World {
         let sha = git
             .commit(Some(&name), &who, &who, &message, &git.find_tree(tree)?, &[&base, &head])?
             .to_string();
+        self.pull_mut(repo, number)?.queued = false;
         self.pull_mut(repo, number)?.merged = Some(Merged { at: Utc::now(), by, sha: sha.clone() });
         self.set_open(repo, number, by, false)?;
         let login = self.login(by).to_owned();
@@ -306,6 +308,36 @@ impl World {
         self.pushed(repo, Pusher { actor: by, app: 0 }, &before)?;
         self.close_what_it_fixes(repo, number, by)?;
         Ok(sha)
+    }
+
+    /// Puts a pull request into the merge queue or takes it out; the queue's own commit is merged in memory.
+    pub(crate) fn queue(&mut self, repo: Id, number: u64, by: Id, queued: bool) -> Result<(), Refusal> {
+        self.pull_mut(repo, number)?.queued = queued;
+        let mut parts = self.pull_parts(repo, number);
+        if !queued {
+            parts["reason"] = "MANUAL".into();
+        }
+        let action = if queued { "enqueued" } else { "dequeued" };
+        self.hook("pull_request", Some(action), Some(repo), by, parts);
+        if queued {
+            let pull = self.pull(repo, number)?;
+            let (base, sha) = (&pull.base.branch, &pull.head.sha);
+            let group = json!({
+                "head_sha": sha,
+                "head_ref": format!("refs/heads/gh-readonly-queue/{base}/pr-{number}-{sha}"),
+                "base_sha": pull.base.sha,
+                "base_ref": format!("refs/heads/{base}"),
+                "head_commit": self.show_simple_commit(repo, sha),
+            });
+            self.hook(
+                "merge_group",
+                Some("checks_requested"),
+                Some(repo),
+                by,
+                json!({ "merge_group": group }),
+            );
+        }
+        Ok(())
     }
 
     fn close_what_it_fixes(&mut self, repo: Id, number: u64, by: Id) -> Result<(), Refusal> {

@@ -28,7 +28,8 @@ const PERMISSIONS: [(&str, &str); 7] = [
     ("actions", "write"),
 ];
 
-const EVENTS: [&str; 16] = [
+/// Events of the installation itself are sent in any case and stand in no list.
+const EVENTS: [&str; 14] = [
     "issue_comment",
     "issues",
     "pull_request",
@@ -40,8 +41,6 @@ const EVENTS: [&str; 16] = [
     "workflow_run",
     "workflow_job",
     "push",
-    "installation",
-    "installation_repositories",
     "repository",
     "merge_group",
     "label",
@@ -234,7 +233,7 @@ impl Emulator {
         let (hooks, hooks_out) = mpsc::unbounded_channel();
         let (orders, orders_out) = mpsc::unbounded_channel();
         let (happened, _) = broadcast::channel(STORY);
-        let wires = Wires { hooks, ci: orders, happened, busy: Busy::new() };
+        let wires = Wires { hooks, ci: orders, happened, busy: Busy::new(), receiver: Arc::default() };
         let web = format!("http://{here}");
         let world = World::new(&options, &web, &format!("http://{there}"), root, wires);
         let journal = Journal::default();
@@ -247,7 +246,6 @@ impl Emulator {
             model: Model::default(),
             journal,
             client,
-            receiver: Mutex::new(None),
             pushing: tokio::sync::Mutex::new(()),
             leaked: Mutex::new(Vec::new()),
         });
@@ -289,7 +287,7 @@ impl Emulator {
 
     /// Where webhooks go from now on.
     pub fn deliver_to(&self, url: &str) {
-        *self.hub.receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(url.into());
+        self.hub.with(|world| world.wires.deliver_to(url));
     }
 
     /// Makes a repository. Its owner is an organisation unless that login is known as a person.
@@ -357,6 +355,7 @@ impl World {
             id,
             owner,
             name: new.name,
+            former: Vec::new(),
             private: new.private,
             default_branch: new.default_branch.clone(),
             git: path,

@@ -80,6 +80,8 @@ pub(crate) struct Repository {
     pub(crate) id: Id,
     pub(crate) owner: Id,
     pub(crate) name: String,
+    /// `owner/name` as it was called before: requests for it are redirected.
+    pub(crate) former: Vec<String>,
     pub(crate) private: bool,
     pub(crate) default_branch: String,
     pub(crate) git: PathBuf,
@@ -169,6 +171,8 @@ pub(crate) struct Pull {
     pub(crate) merged: Option<Merged>,
     pub(crate) maintainer_can_modify: bool,
     pub(crate) reviewers: Vec<Id>,
+    /// It stands in the merge queue.
+    pub(crate) queued: bool,
 }
 
 #[derive(Debug, Clone)]

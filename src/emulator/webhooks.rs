@@ -134,7 +134,7 @@ impl Hook {
 }
 
 async fn send(hub: &Hub, hook: Hook) {
-    let Some(url) = hub.receiver() else {
+    let Some(url) = hub.with(|world| world.wires.receiver()) else {
         record(hub, &hook, 0, Duration::ZERO, "no webhook address is set".into());
         return;
     };

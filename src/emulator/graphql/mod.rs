@@ -117,3 +117,42 @@ fn project(document: &Document, value: &Value, field: &Field) -> Result<Value, T
         scalar => Ok(scalar.clone()),
     }
 }
+
+/// A field that a document selects, for holding the document against a schema.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picked {
+    /// The type condition of the fragment it stands in.
+    pub on: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its arguments, variables as `null`.
+    pub arguments: Map<String, Value>,
+    /// What is selected below it.
+    pub inner: Vec<Picked>,
+}
+
+/// Reads a GraphQL document: whether it is a mutation, and what it selects.
+pub fn picked(document: &str) -> Result<(bool, Vec<Picked>), String> {
+    let document = parse::parse(document, &Value::Null)?;
+    Ok((document.mutation, pick(&document, &document.selection, None)))
+}
+
+fn pick(document: &Document, selection: &[Selected], on: Option<&str>) -> Vec<Picked> {
+    let mut found = Vec::new();
+    for selected in selection {
+        match selected {
+            Selected::Field(field) => found.push(Picked {
+                on: on.map(String::from),
+                name: field.name.clone(),
+                arguments: field.arguments.clone(),
+                inner: pick(document, &field.selection, None),
+            }),
+            Selected::Inline(kind, inner) => found.extend(pick(document, inner, kind.as_deref().or(on))),
+            Selected::Spread(name) => {
+                let fragment = document.fragments.get(name);
+                found.extend(fragment.into_iter().flat_map(|(kind, inner)| pick(document, inner, Some(kind))));
+            }
+        }
+    }
+    found
+}

@@ -184,7 +184,7 @@ fn pull(world: &World, repo: Id, number: u64) -> Result<Value, Trouble> {
         "headRefOid": pull.head.sha,
         "baseRefName": pull.base.branch,
         "baseRefOid": pull.base.sha,
-        "isInMergeQueue": false,
+        "isInMergeQueue": pull.queued,
         "mergeQueueEntry": null,
         "author": actor(world, issue.author),
         "reviewThreads": connection(threads),

@@ -65,7 +65,7 @@ impl World {
             "workflow_url": format!("{api}/actions/workflows/{}", run.workflow.id),
             "head_commit": commit,
             "repository": self.show_repository(repo),
-            "head_repository": self.show_repository(repo),
+            "head_repository": self.show_repository(self.home_of(repo, &run.head_sha)),
         })
     }
 
@@ -102,6 +102,12 @@ impl World {
             "runner_group_id": runner.map(|_| 1),
             "runner_group_name": runner.map(|_| "GitHub Actions"),
         })
+    }
+
+    /// Where a head commit comes from: the fork of the pull request that has it, else here.
+    fn home_of(&self, repo: Id, sha: &str) -> Id {
+        let pulls = self.repositories[&repo].issues.values().filter_map(|issue| issue.pull.as_ref());
+        pulls.filter(|pull| pull.head.sha == sha).map(|pull| pull.head.repository).next().unwrap_or(repo)
     }
 
     pub(crate) fn bot_of(&self, app: Id) -> Id {

@@ -144,6 +144,27 @@ pub(super) fn delivery(world: &World, call: &Call, id: &str) -> Answer {
     Ok(Reply::ok(shown))
 }
 
+fn show_config(world: &World) -> Value {
+    json!({ "content_type": "json", "insecure_ssl": "0", "secret": "********", "url": world.wires.receiver() })
+}
+
+pub(super) fn hook_config(world: &World, call: &Call) -> Answer {
+    call.app_only()?;
+    Ok(Reply::ok(show_config(world)))
+}
+
+pub(super) fn set_hook_config(world: &mut World, call: &Call) -> Answer {
+    call.app_only()?;
+    let body = call.json()?;
+    if let Some(url) = body["url"].as_str() {
+        world.wires.deliver_to(url);
+    }
+    if let Some(secret) = body["secret"].as_str() {
+        world.app.webhook_secret = secret.into();
+    }
+    Ok(Reply::ok(show_config(world)))
+}
+
 pub(super) fn redeliver(world: &World, call: &Call, id: &str) -> Answer {
     call.app_only()?;
     let delivery = find_delivery(world, id)?;

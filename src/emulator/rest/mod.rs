@@ -10,8 +10,10 @@ mod pulls;
 mod repositories;
 mod reviews;
 
-use super::reply::{Answer, Call, Refusal};
+use super::reply::{Answer, Call, Refusal, Reply};
 use super::state::World;
+use http::{Method, StatusCode};
+use serde_json::json;
 
 /// Answers a REST call.
 ///
@@ -19,9 +21,39 @@ use super::state::World;
 pub(crate) fn answer(world: &mut World, call: &Call) -> Answer {
     let path: Vec<&str> = call.segments.iter().map(String::as_str).collect();
     match path.as_slice() {
-        ["repos", owner, repo, rest @ ..] => in_repository(world, call, owner, repo, rest),
+        ["repos", owner, repo, rest @ ..] => match moved(world, call, owner, repo, rest) {
+            Some(redirect) => Ok(redirect),
+            None => in_repository(world, call, owner, repo, rest),
+        },
+        ["repositories", id, rest @ ..] if !rest.is_empty() => {
+            let repo = world.repositories.get(&number(id)?).filter(|repo| !repo.gone).ok_or_else(Refusal::not_found)?;
+            let (owner, name) = (world.login(repo.owner).to_owned(), repo.name.clone());
+            in_repository(world, call, &owner, &name, rest)
+        }
         _ => outside(world, call, &path),
     }
+}
+
+/// A repository that was renamed is found under its old name by a redirect to its id.
+fn moved(world: &World, call: &Call, owner: &str, name: &str, rest: &[&str]) -> Option<Reply> {
+    if world.find_repository(owner, name).is_some() {
+        return None;
+    }
+    let former = format!("{owner}/{name}");
+    let repo = world.repositories.values().find(|repo| repo.former.contains(&former) && !repo.gone)?;
+    let mut url = format!("{}/repositories/{}", world.api, repo.id);
+    rest.iter().for_each(|segment| {
+        url.push('/');
+        url.push_str(segment);
+    });
+    if let Some((_, query)) = call.target.split_once('?') {
+        url.push('?');
+        url.push_str(query);
+    }
+    // What changes something keeps its method over a 307.
+    let status = if call.method == Method::GET { StatusCode::MOVED_PERMANENTLY } else { StatusCode::TEMPORARY_REDIRECT };
+    let body = json!({ "message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest" });
+    Some(Reply::json(status, body).with("location", &url))
 }
 
 fn outside(world: &mut World, call: &Call, path: &[&str]) -> Answer {
@@ -30,6 +62,8 @@ fn outside(world: &mut World, call: &Call, path: &[&str]) -> Answer {
         ("GET", ["app", "installations"]) => apps::installations(world, call),
         ("GET", ["app", "installations", id]) => apps::installation(world, call, id),
         ("POST", ["app", "installations", id, "access_tokens"]) => apps::access_token(world, call, id),
+        ("GET", ["app", "hook", "config"]) => apps::hook_config(world, call),
+        ("PATCH", ["app", "hook", "config"]) => apps::set_hook_config(world, call),
         ("GET", ["app", "hook", "deliveries"]) => apps::deliveries(world, call),
         ("GET", ["app", "hook", "deliveries", id]) => apps::delivery(world, call, id),
         ("POST", ["app", "hook", "deliveries", id, "attempts"]) => apps::redeliver(world, call, id),
