@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails there")]
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
+mod agent;
 mod deliveries;
 mod main_job;
 mod sandbox;
