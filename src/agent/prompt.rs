@@ -87,7 +87,7 @@ fn request(title: &Clean, body: &Clean, trusted: bool, instruction: &Clean, note
     let fence = Fence::around(&[&title, &body]);
     let mut text = TASK.to_owned();
     if asked.is_empty() {
-        text.push_str(" \n\nSolve the issue below.");
+        text.push_str("\n\nSolve the issue below.");
     } else {
         text =
             format!("{text}\n\nSomebody with write access to the repository asked this of you:\n\n{asked}");
@@ -110,7 +110,7 @@ fn red(failures: &[RedCheck], (round, of): (u32, u32), hint: Option<&str>, notes
         if round >= of { " This is the last round: after it a person takes over." } else { "" }
     );
     if let Some(hint) = hint {
-        text = format!("{text}\n\n{}", middle(Clean::new(hint).as_str(), caps::NOTE));
+        text = format!("{text}\n\n{}", middle(Clean::plain(hint).as_str(), caps::NOTE));
     }
     text = format!("{text}\n\n{}", fence.explained());
     for check in &told {
@@ -148,7 +148,7 @@ fn check(check: &RedCheck) -> String {
 
 fn refused(reasons: &[String]) -> String {
     let reasons: Vec<_> =
-        reasons.iter().take(caps::REASONS).map(|reason| one_line(&Clean::new(reason))).collect();
+        reasons.iter().take(caps::REASONS).map(|reason| one_line(&Clean::plain(reason))).collect();
     format!(
         "{TASK}: mend what was refused\n\nYour change was not accepted and nothing was pushed. The reasons:\n\n{}\n\nChange it so that \
          they no longer hold and call `finish` again. If the request cannot be met without this, undo nothing more and say so in `finish`; \
