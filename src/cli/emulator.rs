@@ -44,7 +44,11 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout();
     writeln!(out, "listening on {}", emulator.web_url())?;
     writeln!(out, "App {} ({}), installation {}", app.app_id, app.slug, app.installation_id)?;
-    writeln!(out, "POST {}/_emulator/<verb> drives it; /_emulator/app tells its key and secret", emulator.web_url())?;
+    writeln!(
+        out,
+        "POST {}/_emulator/<verb> drives it; /_emulator/app tells its key and secret",
+        emulator.web_url()
+    )?;
     out.flush()?;
     tokio::signal::ctrl_c().await.context("cannot wait for an interruption")?;
     Ok(ExitCode::SUCCESS)
