@@ -86,15 +86,19 @@ pub(super) async fn git(dir: &Path, remote: &Remote, args: &[&str]) -> Result<Pr
         .process_group(0)
         .kill_on_drop(true);
     let mut child = command.spawn().map_err(|e| GitError::Other(format!("cannot start git: {e}")))?;
-    let _group = Group(child.id());
+    let mut group = Group(child.id());
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let all = async { tokio::join!(child.wait(), read(stdout, STDOUT_CAP), read(stderr, STDERR_CAP)) };
     let (status, stdout, stderr) = tokio::time::timeout(TIME, all)
         .await
         .map_err(|_| GitError::Unavailable(format!("not done after {} minutes", TIME.as_secs() / 60)))?;
     let status = status.map_err(|e| GitError::Other(format!("git: {e}")))?;
-    let stdout = stdout.ok_or_else(|| GitError::TooMuch("the server names too many refs".into()))?;
-    Ok(Printed { status, stdout, stderr: stderr.unwrap_or_default() })
+    // All of it is done: its number may be another process's from now on.
+    group.0 = None;
+    let Text { text: stdout, whole: true } = stdout else {
+        return Err(GitError::TooMuch("the server names too many refs".into()));
+    };
+    Ok(Printed { status, stdout, stderr: stderr.text })
 }
 
 /// The group of a child that may have children: none outlives the call.
@@ -110,18 +114,23 @@ impl Drop for Group {
     }
 }
 
-/// Reads to the end but keeps no more than the cap; `None`: there was more.
-async fn read(stream: Option<impl AsyncRead + Unpin>, cap: usize) -> Option<String> {
-    let mut stream = stream?;
-    let mut kept = Vec::new();
-    let mut whole = true;
+/// What was read of a stream, and whether that was all.
+struct Text {
+    text: String,
+    whole: bool,
+}
+
+/// Reads to the end but keeps no more than the cap.
+async fn read(stream: Option<impl AsyncRead + Unpin>, cap: usize) -> Text {
+    let (mut kept, mut whole) = (Vec::new(), true);
     let mut buffer = vec![0; 16 << 10];
+    let Some(mut stream) = stream else { return Text { text: String::new(), whole } };
     while let Ok(n @ 1..) = stream.read(&mut buffer).await {
         let fits = n.min(cap - kept.len());
         kept.extend_from_slice(&buffer[..fits]);
         whole &= fits == n;
     }
-    whole.then(|| String::from_utf8_lossy(&kept).into_owned())
+    Text { text: String::from_utf8_lossy(&kept).into_owned(), whole }
 }
 
 /// The one protocol that this address may be reached by.

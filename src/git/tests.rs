@@ -365,3 +365,50 @@ async fn only_https_and_loopback_are_spoken_to() {
     let remote = Remote { url: url::Url::parse("http://127.0.0.1:1/r.git").unwrap(), token: None };
     assert!(matches!(bench.mirror.remote_head(&remote, "main").await, Err(GitError::Unavailable(_))));
 }
+
+/// The emulator's git over HTTP, with a writer's token.
+async fn over_http() -> (crate::emulator::Emulator, tempfile::TempDir, Remote, Mirror) {
+    use crate::emulator::{Emulator, NewRepository, Options, Permission};
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let emulator = Emulator::start(Options::default()).await.unwrap();
+    emulator.create_repository(NewRepository::new("acme/calendar", &[("a", "1\n")])).unwrap();
+    emulator.collaborator("acme/calendar", "alice", Permission::Write).unwrap();
+    let url = format!("{}/acme/calendar.git", emulator.web_url().trim_end_matches('/'));
+    let remote = Remote { url: url.parse().unwrap(), token: Some(emulator.user_token("alice").into()) };
+    let dir = tempfile::tempdir().unwrap();
+    let mirror = Mirrors::new(dir.path().into()).open("7").await.unwrap();
+    (emulator, dir, remote, mirror)
+}
+
+#[tokio::test]
+async fn c13_a_push_whose_answer_is_lost_is_found_to_have_worked() {
+    use crate::emulator::{Fault, Trouble};
+    let (emulator, _dir, remote, mirror) = over_http().await;
+    let main = mirror.fetch(&remote, &["refs/heads/main".into()]).await.unwrap()[0].clone().unwrap();
+    let tree = mirror.apply(&main, &[file("b", "2")], &Limits::default()).await.unwrap();
+    let ours = mirror.commit(&tree, std::slice::from_ref(&main), "Add b", &bot()).await.unwrap();
+    emulator.faults().add(Fault::next("/**/git-receive-pack", Trouble::LoseAnswer).on("POST"));
+    mirror.push(&remote, "fixpoint/1-b", None, &ours, &["main".into()]).await.unwrap();
+    assert_eq!(emulator.branch("acme/calendar", "fixpoint/1-b").unwrap().as_deref(), Some(ours.as_str()));
+    let merged = emulator.push_as("acme/calendar", "alice", "main", &[("c", "3")]).unwrap();
+    let updated = emulator.update_branch("acme/calendar", "alice", "fixpoint/1-b").unwrap();
+    let refs = ["refs/heads/main".to_owned(), "refs/heads/fixpoint/1-b".into()];
+    let fetched = mirror.fetch(&remote, &refs).await.unwrap();
+    let [Some(base), Some(live)] = &fetched[..] else { panic!("{fetched:?}") };
+    assert_eq!((base.as_str(), live.as_str()), (merged.as_str(), updated.as_str()));
+    assert!(mirror.is_clean_merge(live, &ours, base).await.unwrap());
+}
+
+#[tokio::test]
+async fn what_the_server_says_no_to_is_sorted() {
+    let (_emulator, _dir, remote, mirror) = over_http().await;
+    let fetch = async |url: &url::Url, token: &str| {
+        let remote = Remote { url: url.clone(), token: Some(token.to_owned().into()) };
+        mirror.fetch(&remote, &["refs/heads/main".into()]).await.unwrap_err()
+    };
+    let refused = fetch(&remote.url, "ghs_dead").await;
+    assert!(matches!(refused, GitError::Unauthorized(_)), "{refused}");
+    let missing = fetch(&remote.url.join("/acme/nothing.git").unwrap(), "ghs_dead").await;
+    assert!(matches!(missing, GitError::NotFound(_) | GitError::Unauthorized(_)), "{missing}");
+    assert!(!format!("{refused:?} {missing:?}").contains("ghs_dead"));
+}

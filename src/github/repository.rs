@@ -122,12 +122,14 @@ struct ContentRow {
 const MOST_RULES: usize = 2_000;
 
 impl Repository {
-    /// The repository's facts, with its present names.
+    /// The repository's facts, with its present names: it is asked for by its id, for another repository may have taken
+    /// over a name that was given up.
     ///
     /// # Errors
     /// [`GitHubError::NotFound`] when it is gone or out of reach.
     pub async fn info(&self) -> Result<RepositoryInfo, GitHubError> {
-        let row: RepositoryRow = self.client.get(&self.url([])).await?;
+        let url = self.client.url(["repositories", &self.repo.id.to_string()]);
+        let row: RepositoryRow = self.client.get(&url).await?;
         Ok(RepositoryInfo {
             repo: Repo { id: row.id, owner: row.owner.login, name: row.name },
             private: row.private,

@@ -430,3 +430,123 @@ async fn required_names_come_from_the_branch_and_its_rules() {
     .await;
     assert_eq!(stub.repository.required_checks("release/1").await.unwrap(), ["lint", "test"]);
 }
+
+/// The emulator's App in a repository of its own, as this module sees it.
+async fn emulated() -> (crate::emulator::Emulator, Repository) {
+    use crate::emulator::{Ci, Emulator, NewRepository, Options, Permission};
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let emulator = Emulator::start(Options::default()).await.unwrap();
+    let files = [("README.md", "hello\n"), ("docs/a b.md", "deep\n")];
+    let new = NewRepository::new("acme/calendar", &files).ci(Ci::command("test", "echo broken; exit 1"));
+    let id = emulator.create_repository(new).unwrap();
+    emulator.collaborator("acme/calendar", "alice", Permission::Write).unwrap();
+    let app = emulator.app();
+    let settings = Settings {
+        api_url: emulator.api_url().parse().unwrap(),
+        web_url: emulator.web_url().parse().unwrap(),
+        app_id: app.client_id,
+        private_key: app.private_key_pem.into(),
+    };
+    let http =
+        reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let repo = Repo { id: RepoId(id), owner: "acme".into(), name: "calendar".into() };
+    let repository =
+        GitHub::new(settings, http).unwrap().repository(InstallationId(app.installation_id), &repo);
+    (emulator, repository)
+}
+
+#[tokio::test]
+async fn c11_a_whole_conversation_while_tokens_die() {
+    let (emulator, repository) = emulated().await;
+    let info = repository.info().await.unwrap();
+    assert_eq!((info.repo.to_string().as_str(), info.default_branch.as_str()), ("acme/calendar", "main"));
+    let main = repository.branch("main").await.unwrap().unwrap();
+    assert_eq!(repository.branch("no/such").await.unwrap(), None);
+    assert_eq!(repository.file("docs/a b.md", main.as_str()).await.unwrap().as_deref(), Some(&b"deep\n"[..]));
+    assert_eq!(repository.file("docs", "main").await.unwrap(), None);
+
+    let number = Number(emulator.open_issue("acme/calendar", "alice", "Sum is wrong", "It is.").unwrap());
+    let issue = repository.issue(number).await.unwrap();
+    assert_eq!((issue.author.login.as_str(), issue.open, issue.is_pull), ("alice", true, false));
+    assert_eq!(repository.permission(&issue.author).await.unwrap(), Permission::Write);
+    repository.react(number, crate::domain::session::Subject::Body).await.unwrap();
+    emulator.expire_tokens();
+
+    emulator.set_list_lag(1);
+    let marker = "<!-- fixpoint:1:status -->";
+    let (comment, url) = repository.comment_once(number, marker, "Working").await.unwrap();
+    assert!(url.contains("#issuecomment-"), "{url}");
+    assert_eq!(repository.comment_once(number, marker, "Working").await.unwrap().0, comment);
+    repository.edit_comment(comment, &format!("Done {marker}")).await.unwrap();
+    emulator.expire_tokens();
+
+    let head = emulator.push_as("acme/calendar", "alice", "fixpoint/1-sum", &[("sum", "1")]).unwrap();
+    let head = crate::domain::Sha::parse(&head).unwrap();
+    let opened = repository.pull_once("fixpoint/1-sum", "main", "Fix the sum", "Fixes it.").await.unwrap();
+    let again = repository.pull_once("fixpoint/1-sum", "main", "Fix the sum", "Fixes it.").await.unwrap();
+    assert_eq!((opened.draft, again.number, again.head_repo), (true, opened.number, Some(info.repo.id)));
+    repository.set_draft(&opened, false).await.unwrap();
+    repository.request_review(opened.number, "alice").await.unwrap();
+    repository.edit_pull(opened.number, "Fix the sum of nothing", "Fixes it.").await.unwrap();
+    let pull = repository.pull(opened.number).await.unwrap();
+    assert_eq!((pull.draft, pull.reviewers, &pull.head), (false, vec!["alice".to_owned()], &head));
+
+    let show = CheckShow {
+        head: head.clone(),
+        name: "fixpoint".into(),
+        external_id: "s1".into(),
+        conclusion: None,
+        title: "Round 1".into(),
+        summary: "Reading".into(),
+    };
+    let check = repository.check_once(&show).await.unwrap();
+    assert_eq!(repository.check_once(&show).await.unwrap(), check);
+    repository.update_check(check, &CheckShow { conclusion: Some("neutral"), ..show }).await.unwrap();
+    emulator.settled().await;
+    let checks = repository.checks(&head).await.unwrap();
+    assert!(
+        checks.check_runs.len() >= 2 && !checks.check_suites.is_empty() && !checks.workflow_runs.is_empty()
+    );
+    let failed = checks.check_runs.iter().find(|run| run.name == "test").unwrap().id;
+    let JobLog::Text(log) = repository.job_log(failed, 1 << 20).await.unwrap() else { panic!("no log") };
+    assert!(String::from_utf8(log).unwrap().contains("broken"));
+    assert!(!repository.annotations(failed).await.unwrap().is_empty());
+    repository.rerun_failed(checks.workflow_runs[0].id).await.unwrap();
+
+    repository.delete_branch("fixpoint/1-sum").await.unwrap();
+    repository.delete_branch("fixpoint/1-sum").await.unwrap();
+    assert_eq!(emulator.branch("acme/calendar", "fixpoint/1-sum").unwrap(), None);
+    assert_eq!(emulator.leaked_authorizations(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn c14_an_answer_that_is_lost_opens_nothing_twice() {
+    use crate::emulator::{Fault, Trouble};
+    let (emulator, repository) = emulated().await;
+    emulator.push_as("acme/calendar", "alice", "b", &[("sum", "1")]).unwrap();
+    emulator.faults().add(Fault::next("/repos/*/*/pulls", Trouble::LoseAnswer).on("POST"));
+    let lost = repository.pull_once("b", "main", "t", "x").await.unwrap_err();
+    assert!(lost.retry_after().is_some(), "{lost}");
+    repository.pull_once("b", "main", "t", "x").await.unwrap();
+    assert_eq!(emulator.pulls("acme/calendar").unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_present_names_of_a_renamed_repository_are_read_by_its_id() {
+    let (emulator, repository) = emulated().await;
+    emulator.rename_repository("acme/calendar", "alice", "almanac").unwrap();
+    assert_eq!(repository.info().await.unwrap().repo.to_string(), "acme/almanac");
+}
+
+#[tokio::test]
+async fn a_permission_that_is_missing_is_named() {
+    let (emulator, repository) = emulated().await;
+    emulator.grant("contents", Some("read"));
+    let error = repository.credential(Scope::Push).await.unwrap_err();
+    assert!(error.to_string().contains("\"contents: write\""), "{error}");
+    emulator.grant("contents", Some("write"));
+    repository.credential(Scope::Push).await.unwrap();
+    emulator.suspend(true);
+    repository.forget_token(Scope::Push).await;
+    assert!(matches!(repository.credential(Scope::Push).await, Err(GitHubError::Forbidden(_))));
+}
