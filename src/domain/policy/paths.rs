@@ -118,6 +118,8 @@ pub(super) fn is_run_by_ci(path: &str) -> bool {
         || is_in(RUN_FOLDERS, root)
         || (is_in(SCRIPT_FOLDERS, root) && is_script)
         || (folders.is_empty() && is_in("sh bash ps1 bat cmd", &ending))
+        // Services keep their orders in hidden files at the root.
+        || (folders.is_empty() && name.starts_with('.') && is_in("yml yaml", &ending))
         || folders.iter().any(|folder| is_in(INSTALLED, folder))
 }
 

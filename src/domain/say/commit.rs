@@ -45,7 +45,7 @@ pub fn commit(state: &State, summary: &str, context: &Context<'_>) -> String {
 
 /// A trailer's value on its line.
 fn value(text: &str) -> String {
-    let text = text::line(&text::terminal(text)).replace('@', "");
+    let text = text::line(&text::harmless_plain(&text.replace('@', "")));
     if text.is_empty() { "unknown".to_owned() } else { text }
 }
 

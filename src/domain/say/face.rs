@@ -38,19 +38,20 @@ impl Face {
     /// As a comment.
     pub(super) fn comment(&self) -> String {
         let folds: Vec<String> = self.folds.iter().map(|(title, body)| words::fold(title, body)).collect();
-        format!("**{}**{}", self.lead, self.rest(&folds.join("\n")))
+        format!("**{}**{}", self.lead, self.rest("\n", &folds.join("\n")))
     }
 
     /// As a check run's summary, which has a page to itself: nothing is folded.
     pub(super) fn summary(&self) -> String {
         let folds: Vec<String> =
             self.folds.iter().map(|(title, body)| format!("#### {title}\n\n{body}")).collect();
-        format!("{}{}", self.lead, self.rest(&folds.join("\n\n")))
+        // A comment's line ends are shown as such, those of a summary may be not.
+        format!("{}{}", self.lead, self.rest("\n\n", &folds.join("\n\n")))
     }
 
-    fn rest(&self, folds: &str) -> String {
+    fn rest(&self, gap: &str, folds: &str) -> String {
         let after = if self.after.is_empty() { String::new() } else { format!(" {}", self.after) };
-        let lines: String = self.lines.iter().map(|line| format!("\n{line}")).collect();
+        let lines: String = self.lines.iter().map(|line| format!("{gap}{line}")).collect();
         let quoted =
             if self.quoted.is_empty() { String::new() } else { format!("\n\n{}", self.quoted.trim_end()) };
         let folds = if folds.is_empty() { String::new() } else { format!("\n\n{folds}") };

@@ -1,7 +1,11 @@
 //! The one new comment a person is told by.
 
 use super::{Context, face, report::is_address, voice::Voice, words};
-use crate::domain::{State, session::Message, text};
+use crate::domain::{
+    Phase, State,
+    session::{Message, Question},
+    text,
+};
 
 /// Longest message, in characters: it is read as a notification.
 const LIMIT: usize = 400;
@@ -19,7 +23,7 @@ pub fn message(
         Message::CannotFollow { text } => (words::inline(text, LIMIT), String::new()),
         Message::Answer | Message::Question => {
             let face = face::face(&voice);
-            (face.lead.clone(), act(&face))
+            (face.lead.clone(), [question(state), act(&face)].concat())
         }
     };
     let end = ending(to, status_url);
@@ -28,6 +32,16 @@ pub fn message(
     // A whole sentence is better than a cut one: what does not fit stands in the status.
     let body = if body.chars().count() <= room { body } else { fitted(&first, room) };
     format!("{body}\n\n{end}")
+}
+
+/// The agent's question itself, so that it can be answered from a notification.
+fn question(state: &State) -> String {
+    match &state.phase {
+        Phase::Waiting { question: Question::Agent { text }, .. } => {
+            format!("It asks: {}\n", words::inline(text, 120))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What can be done: the first line that names a command.
@@ -53,5 +67,5 @@ fn ending(to: &str, status_url: &str) -> String {
 /// A cut that leaves no code span open.
 fn fitted(sentence: &str, room: usize) -> String {
     let cut = text::shorten(sentence, room);
-    if cut.matches('`').count() % 2 == 0 { cut } else { text::shorten(&sentence.replace('`', "'"), room) }
+    if cut.matches('`').count().is_multiple_of(2) { cut } else { text::shorten(&sentence.replace('`', "'"), room) }
 }

@@ -18,13 +18,17 @@ pub(super) fn folds(voice: &Voice<'_>) -> Vec<(String, String)> {
 
 fn rounds(voice: &Voice<'_>) -> Option<(String, String)> {
     let facts = voice.facts();
-    let mut body: String = facts.rounds.iter().take(ROUNDS).map(|note| round(note)).collect();
+    let mut body: String = facts.rounds.iter().take(ROUNDS).map(round).collect();
     let used = used(voice);
-    if body.is_empty() && used.is_none() {
+    let page = page(voice);
+    if body.is_empty() && used.is_none() && page.is_none() {
         return None;
     }
     if let Some(used) = &used {
         body.push_str(&format!("\n{used}\n"));
+    }
+    if let Some(page) = &page {
+        body.push_str(&format!("\n{page}\n"));
     }
     let title = if used.is_some() { "Rounds and cost" } else { "Rounds" };
     Some((title.to_owned(), body))
@@ -45,7 +49,14 @@ fn round(note: &RoundNote) -> String {
     format!("{}. {cause} → {commit}{result}\n", note.number)
 }
 
-/// Tokens everywhere, money only where the repository is private.
+/// Where the whole session can be read, where that can be reached.
+fn page(voice: &Voice<'_>) -> Option<String> {
+    let url =
+        format!("{}/sessions/{}", voice.context.public_url?.trim_end_matches('/'), voice.context.session);
+    is_address(&url).then(|| format!("[The whole session]({url})"))
+}
+
+/// Tokens and money, where the repository is private.
 fn used(voice: &Voice<'_>) -> Option<String> {
     let spent = voice.facts().spent;
     if voice.facts().public || spent.tokens == 0 {

@@ -93,7 +93,7 @@ impl<'a> Voice<'a> {
         match self.context.patch {
             Some(_) => "The change is kept: the patch is below.".to_owned(),
             None => format!(
-                "What was changed is kept, if anything was: `fixpoint session patch {}`.",
+                "Unpushed work, if there is any, is kept: `fixpoint session patch {}`.",
                 self.context.session
             ),
         }
@@ -105,7 +105,8 @@ impl<'a> Voice<'a> {
         if told.is_empty() || (self.facts().public && words::is_about_money(&told)) {
             return None;
         }
-        Some(words::inline(&told, 400))
+        let told = words::inline(&told, 400);
+        Some(if told.ends_with(['.', '!', '?', '`', '…']) { told } else { format!("{told}.") })
     }
 }
 

@@ -130,7 +130,7 @@ fn details(text: &str) -> usize {
         match event {
             Event::Html(html) | Event::InlineHtml(html) => block.push_str(&html),
             Event::End(TagEnd::HtmlBlock | TagEnd::Paragraph) => {
-                open = count(&std::mem::take(&mut block), open)
+                open = count(&std::mem::take(&mut block), open);
             }
             _ => {}
         }

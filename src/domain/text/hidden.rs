@@ -51,12 +51,18 @@ fn markup(text: &str) -> Vec<Edit> {
     // Where the text of the link being read ends, innermost last.
     let mut inner: Vec<usize> = Vec::new();
     let mut in_code = false;
+    // Where an inline element began whose text is not shown.
+    let mut silent: Option<usize> = None;
     for (event, range) in parser.into_offset_iter() {
         if let (Some(end), false) = (inner.last_mut(), matches!(event, Event::End(TagEnd::Link))) {
             *end = (*end).max(range.end);
         }
         match event {
-            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => edits.extend(html(text, range)),
+            Event::Start(Tag::HtmlBlock) => edits.extend(html(text, range)),
+            Event::InlineHtml(tag) => {
+                edits.extend(element(&tag, &range, &mut silent));
+                edits.extend(html(text, range));
+            }
             Event::Start(Tag::Link { id, .. }) => {
                 used.insert(id.to_lowercase());
                 inner.push(range.start + 1);
@@ -111,6 +117,18 @@ fn html(text: &str, range: Range<usize>) -> Vec<Edit> {
             (kept != whole.as_str()).then(|| (range.start + whole.start()..range.start + whole.end(), kept))
         })
         .collect()
+}
+
+/// An inline element whose text is not shown goes as a whole, once its end is there.
+fn element(tag: &str, range: &Range<usize>, silent: &mut Option<usize>) -> Option<Edit> {
+    let name = pattern!(r"(?i)^<(/?)(?:script|style|template)\b");
+    match name.captures(tag)?.get(1)?.as_str() {
+        "" => {
+            silent.get_or_insert(range.start);
+            None
+        }
+        _ => Some((silent.take()?..range.end, String::new())),
+    }
 }
 
 /// `[text](address "title")` without the title.

@@ -24,13 +24,37 @@ pub fn harmless(text: &str) -> String {
         if range.start < at {
             continue;
         }
-        out.push_str(&words(&text[at..range.start]));
-        out.push_str(&piece);
+        push(&mut out, &words(&read(&text[at..range.start])));
+        push(&mut out, &piece);
         at = range.end;
     }
-    out.push_str(&words(&text[at..]));
+    push(&mut out, &words(&read(&text[at..])));
     let open = super::cut::closers(&out);
     out + &open
+}
+
+/// Puts a piece behind another without joining two runs of backticks, which would mean something else.
+fn push(out: &mut String, piece: &str) {
+    if out.ends_with('`') && piece.starts_with('`') {
+        out.push(' ');
+    }
+    out.push_str(piece);
+}
+
+/// Text outside code as it will be read. A backtick there is a character like any other, but beside the spans that are
+/// put in it would open one; `@`, `#` and `/` may be written as entities.
+fn read(text: &str) -> String {
+    let entity = pattern!(
+        r"(?i)&(?:#0*(?:64|x40)|commat);|(?P<number>&(?:#0*(?:35|x23)|num);)|(?P<slash>&(?:#0*(?:47|x2f)|sol);)"
+    );
+    let text = text.replace('`', "'");
+    entity
+        .replace_all(&text, |found: &Captures<'_>| match (found.name("number"), found.name("slash")) {
+            (Some(_), _) => "#",
+            (_, Some(_)) => "/",
+            _ => "@",
+        })
+        .into_owned()
 }
 
 /// The same for text that nobody renders (a commit message, a title), where no part is exempt as code. What would keep
@@ -134,7 +158,7 @@ fn words(text: &str) -> String {
         r"(?im)(?P<close>\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s:*_\[(]*)",
         r"(?P<ref>(?:[\w.-]+/[\w.-]+)?#\d+|GH-\d+|https?://\S+/(?:issues|pull)/\d+)",
         r"|(?P<url>https?://\S+)",
-        r"|(?P<before>^|[^\w`@])(?P<mention>@[a-z0-9][\w-]*(?:/[\w.-]*\w)?)",
+        r"|(?:(?P<before>^|[^\w`@\\])\\*|\\+)(?P<mention>@[a-z0-9][\w-]*(?:/[\w.-]*\w)?(?:@[\w/-]*)*)",
         // Commands of ours and of other bots stand at the start of a line.
         r"|^(?P<indent>[ \t]*)(?P<command>/[a-z][\w-]*)(?P<after>\s|$)",
     ));
@@ -161,7 +185,7 @@ fn workflow_commands(text: &str) -> String {
     commands
         .replace_all(text, |found: &Captures<'_>| match (found.get(1), found.get(2)) {
             (Some(indent), Some(rest)) => format!("{}: {}", indent.as_str(), rest.as_str()),
-            _ => "# #[".to_owned(),
+            _ => r"##\[".to_owned(),
         })
         .into_owned()
 }

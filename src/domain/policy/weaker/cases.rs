@@ -28,6 +28,7 @@ pub(super) fn gone(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     }
     let mut seen: Vec<String> =
         lost.iter().map(|name| format!("the test {} is gone", super::shown(name))).collect();
+    seen.extend(unlisted(&sides.old.test, &sides.new.test, moved));
     if is_script(&file.path) && file.old_mode == Some(0o100_755) && file.new_mode == Some(0o100_644) {
         seen.push("the test script can no longer be executed".to_owned());
     }
@@ -73,7 +74,7 @@ fn is_script(path: &str) -> bool {
 /// A list of tests that names one less.
 fn unlisted(old: &str, new: &str, moved: &Moved) -> Option<String> {
     let entry = pattern!(
-        r#"^\s*(?:pub\s+)?mod\s+\w*(?i:test|spec)\w*\s*;|\b(?:addTest\w*|RUN_TEST|MU_RUN_TEST|suite_add_tcase|tcase_add_\w+|CU_add_test|add_test)\s*\(|^\s*(?:import|require|load|from)\b.*["'./\s]\w*(?i:test_|_test|\.test|\.spec|_spec)"#
+        r#"^\s*(?:pub\s+)?mod\s+\w+\s*;|\b(?:addTest\w*|RUN_TEST|MU_RUN_TEST|suite_add_tcase|tcase_add_\w+|CU_add_test|add_test)\s*\(|^\s*(?:import|require|load|from)\b.*["'./\s]\w*(?i:test_|_test|\.test|\.spec|_spec)"#
     );
     super::added(new, old)
         .into_iter()

@@ -1,6 +1,6 @@
 //! What tests demand: assertions, expected values, cases in tables. Each must still be demanded, or more strictly.
 
-use super::{Moved, Sides, squeezed};
+use super::{Moved, Sides, signs, squeezed};
 use crate::domain::{policy::paths, text::pattern::pattern};
 use regex::Regex;
 use std::collections::{HashMap, HashSet};
@@ -131,22 +131,31 @@ fn is_trivial(demand: &str) -> bool {
         || twins(compared.captures(&squeezed))
 }
 
-/// Lines that decide what is tested (rows of tables, inputs, loops, conditions) that are gone or changed.
+/// Lines that decide what is tested (rows of tables, inputs, loops, conditions, calls) that are gone or changed.
 fn values(sides: &Sides<'_>, moved: &Moved) -> Option<String> {
-    let literal = pattern!(
-        r#"["'`]|\b\d|^\s*(?:\}\s*)?(?:for|while|if|else if|elif|switch|match|case|when|unless|until)\b"#
-    );
-    let aside = pattern!(
-        r#"^\s*(?:import|from|use|using|require|include|#include|package|load|source|\.)\b|\brequire\(|^\s*[})\]]|^\s*(?:@|#\[)?(?:it|test|def|describe|func|fn|class|context)\b|^\s*@test\b"#
-    );
     let hunks = hunks(&super::added(&sides.old.test, &sides.new.test));
     let whole = squeezed(&sides.new.test);
     super::added(&sides.new.test, &sides.old.test)
         .into_iter()
-        .filter(|(_, line)| literal.is_match(line) && !aside.is_match(line))
+        .filter(|(_, line)| decides(line, is_shell(&sides.file.path)) && !signs::is_amount(line))
         .filter(|(_, line)| moved.lines.get(&squeezed(line)).is_none_or(|count| *count < 0))
         .find(|(_, line)| !hunks.iter().any(|hunk| holds(hunk, &whole, line, moved)))
         .map(|(_, line)| format!("{} is gone or changed", super::shown(line)))
+}
+
+/// Does a line of a test decide what is tested? In a script every command does.
+fn decides(line: &str, is_shell: bool) -> bool {
+    let telling = pattern!(
+        r#"["'`]|\b\d|^\s*(?:\}\s*)?(?:for|while|if|else if|elif|switch|match|case|when|unless|until)\b|^\s*(?:await\s+)?[\w.:>-]+\([^()]*\)\??;?\s*$"#
+    );
+    let aside = pattern!(
+        r#"^\s*(?:import|from|use|using|require|include|#include|package|load|source|\.|echo|print\w*)\b|\brequire\(|^\s*[})\]]|^\s*(?:@|#\[)?(?:it|test|def|describe|func|fn|class|context)\b|^\s*@test\b|^\s*$"#
+    );
+    (is_shell || telling.is_match(line)) && !aside.is_match(line)
+}
+
+fn is_shell(path: &str) -> bool {
+    matches!(paths::ending(path).as_str(), "sh" | "bash" | "bats" | "zsh")
 }
 
 /// Does a run of new lines say all that a line that is gone said?

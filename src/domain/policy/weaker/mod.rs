@@ -182,4 +182,6 @@ pub(super) fn shown(code: &str) -> String {
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod more;
+#[cfg(test)]
 mod tests;

@@ -98,7 +98,7 @@ fn skip(path: &str) -> &'static Regex {
             r"@(?:\w+\.)*(?:skip\w*|xfail|expectedFailure|flaky|slow|manual|disabled|ignore)\b|\bpytest\.(?:skip|xfail|importorskip|exit|param)\(|\.skipTest\(|\bSkipTest\b|\b__test__\s*=\s*False|\bcollect_ignore|\bpytestmark\s*=|\bmarks\s*=.*(?:skip|xfail)"
         ),
         "js" | "jsx" | "mjs" | "cjs" | "ts" | "tsx" | "mts" | "cts" => pattern!(
-            r#"(?:^|[^\w.])[xf](?:it|describe|test|context|specify)\s*\(\s*["'`]|\b(?:it|test|describe|context|suite|specify|bench|t|this|ctx)(?:\.\w+)*\.(?:skip\w*|only|todo|fixme|fails|failing|runIf)\b|\bpending\(|\bjest\.retryTimes|\.retries\("#
+            r#"(?:^|[^\w.])[xf](?:it|describe|test|context|specify)\s*\(\s*["'`]|\b(?:it|test|describe|context|suite|specify|bench|t|this|ctx)(?:\.\w+)*\.(?:skip\w*|only|todo|fixme|fails|failing|runIf)\b|\b(?:skip|todo|only)\s*:|\bpending\(|\bjest\.retryTimes|\.retries\("#
         ),
         "rs" => pattern!(
             r"#\[(?:ignore|should_panic)\b|#!?\[cfg\(|#!?\[cfg_attr\(.*ignore|\bstd::process::exit\("
@@ -114,7 +114,7 @@ fn skip(path: &str) -> &'static Regex {
             r"\bGTEST_SKIP|\bDISABLED_\w|\[\.\w*\]|\[!(?:shouldfail|mayfail|hide|benchmark)\]|\bdoctest::|\bdisabled\(\)|\bexpected_failures\b|\bTEST_IGNORE|\bXCTSkip|\bSKIP\(|\bexit\s*\(\s*0"
         ),
         "cs" | "fs" | "vb" => pattern!(
-            r"\[(?:Ignore|Explicit|Category|Trait|Platform)\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive|Pass|Skip)\b|\bSkip\.If|Environment\.Exit"
+            r"[\[,]\s*(?:Ignore|Explicit|Category|Trait|Platform)\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive|Pass|Skip)\b|\bSkip\.If|Environment\.Exit"
         ),
         "php" | "phpt" => pattern!(
             r"markTest(?:Skipped|Incomplete)|->(?:skip|todo|only)\(|@group\b|#\[Group|@doesNotPerformAssertions|DoesNotPerformAssertions|@requires\b|#\[Requires|\bexit\b"
@@ -125,10 +125,10 @@ fn skip(path: &str) -> &'static Regex {
     }
 }
 
-/// A bare return, or the end of the program, in whatever language.
+/// A bare return, the next turn of a loop, or the end of the program, in whatever language.
 fn ends_early(line: &str) -> bool {
     pattern!(
-        r"^\s*return(?:\s+(?:0|true|True|nil|None|null|undefined|Ok\(\(\)\)))?\s*;?\s*$|^\s*exit\s+0\b|\b(?:sys\.exit|os\._exit|process\.exit|os\.Exit|System\.exit)\s*\(\s*0?\s*\)|^\s*if\b.*\)?\s*(?:\{\s*)?return\s*;?\s*\}?\s*$"
+        r"^\s*return(?:\s+(?:0|true|True|nil|None|null|undefined|Ok\(\(\)\)))?\s*;?\s*$|^\s*exit\s+0\b|\b(?:sys\.exit|os\._exit|process\.exit|os\.Exit|System\.exit)\s*\(\s*0?\s*\)|^\s*if\b.*\)?\s*(?:\{\s*)?return\s*;?\s*\}?\s*$|^\s*(?:if\b.*\{\s*)?(?:continue|next)\b\s*;?\s*\}?\s*$"
     )
     .is_match(line)
 }
@@ -152,7 +152,7 @@ fn is_dead(line: &str) -> bool {
 fn is_faked(line: &str) -> bool {
     pattern!(concat!(
         r"\b(?:mock|patch|stub|spy|fake)\w*(?:\.(?:object|dict|multiple))?\s*\(|\b(?:jest|vi)\.(?:mock|spyOn|fn|doMock)\b|\bmonkeypatch\.|\bsinon\.(?:stub|fake|replace)|@patch\b|@Mock(?:Bean)?\b|\bwhen\s*\(.*\)\.then",
-        r"|\ballow(?:_any_instance_of)?\s*\(.*\)\.to\s+receive|\.mock(?:Return|Resolved|Implementation)\w*\(|\breturn_value\s*=|\bside_effect\s*=|\.and_return\(|^\s*(?:from|import|use|require)\b.*\b(?:fake|stub|dummy|mock)s?\b"
+        r"|\ballow(?:_any_instance_of)?\s*\(.*\)\.to\s+receive|\.mock(?:Return|Resolved|Implementation)\w*\(|\bassert\w*\s*=[^=]|\breturn_value\s*=|\bside_effect\s*=|\.and_return\(|^\s*(?:from|import|use|require)\b.*\b(?:fake|stub|dummy|mock)s?\b"
     ))
     .is_match(line)
 }
@@ -215,6 +215,11 @@ fn tolerances() -> &'static Regex {
     pattern!(
         r#"(?i)(eps(?:ilon)?|tol(?:erance)?|delta|threshold|max_?warnings|max_?diff\w*|allowed_?\w*|slack|margin)\w*["']?\s*(?::\s*\w+\s*)?[:=(]\s*(\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)"#
     )
+}
+
+/// Is it a time or a tolerance, which may be made stricter?
+pub(super) fn is_amount(line: &str) -> bool {
+    amount(times(), line).or_else(|| amount(tolerances(), line)).is_some()
 }
 
 /// The name and the number of a setting on a line.

@@ -73,7 +73,7 @@ fn answers(code: &str, lines: &[(usize, &str)]) -> Option<String> {
         let (input, _) = answer(&following)?;
         line.contains(input).then_some(following)
     });
-    let branch = branch.or_else(|| table(lines));
+    let branch = branch.or_else(|| table(lines)).or_else(|| arms(lines));
     branch.map(|code| format!("a known answer is returned for one input: {}", shown(&code)))
 }
 
@@ -147,7 +147,9 @@ fn table(lines: &[(usize, &str)]) -> Option<String> {
             .filter(|row| row.get(1).is_some_and(|key| is_telling(key.as_str())))
             .count();
         let asked = [
-            "in NAME",
+            "in NAME:",
+            "in NAME)",
+            "in NAME ",
             "NAME.get",
             "NAME.has",
             "NAME.contains",
@@ -161,4 +163,21 @@ fn table(lines: &[(usize, &str)]) -> Option<String> {
             || (code.contains(&format!("if ({name}[")) || code.contains(&format!("if {name}[")));
         (telling >= 2 && is_asked).then(|| found[0].to_owned())
     })
+}
+
+/// Two or more arms from one large number to another: `220 => 284`. Smaller ones are days, months, levels.
+fn arms(lines: &[(usize, &str)]) -> Option<String> {
+    const SMALL: f64 = 31.0;
+    let arm = pattern!(r"\b(?:case\s+|when\s+)?(\d[\d_]*)\s*(?:=>|:|then\b|->)\s*(?:return\s+)?(\d[\d_]*)\b");
+    let code = lines.iter().map(|(_, line)| line.trim()).collect::<Vec<_>>().join(" ");
+    let large = |number: Option<regex::Match<'_>>| {
+        number
+            .and_then(|number| number.as_str().replace('_', "").parse::<f64>().ok())
+            .is_some_and(|number| number.abs() > SMALL)
+    };
+    // In a data file or a table of constants the numbers stand alone: only where something is chosen are they answers.
+    let is_chosen = pattern!(r"\b(?:match|switch|case|when)\b").is_match(&code);
+    let found: Vec<_> =
+        arm.captures_iter(&code).filter(|arm| large(arm.get(1)) && large(arm.get(2))).collect();
+    (is_chosen && found.len() >= 2).then(|| found[0][0].to_owned())
 }

@@ -1,4 +1,4 @@
-use super::corpus;
+use super::{corpus, more};
 use crate::domain::{Limits, policy::*};
 use std::path::Path;
 
@@ -104,6 +104,10 @@ fn cases(honest: bool) -> Vec<(String, FileDiff)> {
                 diff(project.test.0, Some(project.test.1), Some("")),
             ));
         }
+    }
+    for (kind, path, old, new) in if honest { more::HONEST } else { more::CHEATS } {
+        let old = (!old.is_empty()).then_some(*old);
+        cases.push((format!("{path}: {kind}"), diff(path, old, Some(new))));
     }
     for (path, old, new) in if honest { corpus::HONEST_ORDERS } else { corpus::ORDERS } {
         let old = (!old.is_empty()).then_some(*old);
