@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
 mod deliveries;
+mod explain;
 mod main_job;
 mod sandbox;
 mod support;
