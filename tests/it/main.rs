@@ -6,6 +6,7 @@
 mod agent;
 mod contract;
 mod deliveries;
+mod explain;
 mod life;
 mod main_job;
 mod people;

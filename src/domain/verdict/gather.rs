@@ -40,6 +40,8 @@ pub(super) enum Means {
 pub(super) struct Gathered {
     pub items: Vec<Item>,
     pub seen: Vec<String>,
+    /// GitHub Actions made a suite, which it does for a workflow that is to run, and nothing came of it.
+    pub stalled: bool,
 }
 
 pub(super) fn gather(checks: &Checks, context: &Context<'_>) -> Gathered {
@@ -58,9 +60,15 @@ pub(super) fn gather(checks: &Checks, context: &Context<'_>) -> Gathered {
     let alone = suites.filter(|suite| {
         !checks.workflow_runs.iter().any(|run| run.check_suite_id == suite.id && suite.id != 0)
     });
-    items.extend(alone.filter_map(|suite| of_suite(suite, &runs, context)));
+    let mut stalled = false;
+    for suite in alone {
+        let item = of_suite(suite, &runs, context);
+        let empty = !runs.iter().any(|run| run.check_suite.id == suite.id);
+        stalled |= item.is_none() && empty && suite.app.is_actions() && suite.conclusion.is_none();
+        items.extend(item);
+    }
     drop_excused(&mut items);
-    Gathered { items, seen }
+    Gathered { items, seen, stalled }
 }
 
 /// Is the name on the ignore list?

@@ -43,7 +43,7 @@ pub enum Judgement {
 
 /// What the checks say at this moment.
 pub fn judge(checks: &Checks, context: &Context<'_>) -> Judgement {
-    let Gathered { items, seen } = gather(checks, context);
+    let Gathered { items, seen, stalled } = gather(checks, context);
     let tally = tally(&items);
     let age = context.now.since(context.pushed);
     let over = age >= context.limits.ci_wait;
@@ -62,7 +62,7 @@ pub fn judge(checks: &Checks, context: &Context<'_>) -> Judgement {
     if let Some(red) = red(&items, context, tally) {
         return red;
     }
-    Judgement::Settled(settled(&items, context, pending, &missing, tally))
+    Judgement::Settled(settled(&items, context.expected || stalled, pending, &missing, tally))
 }
 
 /// Something changed a moment ago, or the push is so fresh that more will appear.
@@ -96,7 +96,7 @@ fn red(items: &[Item], context: &Context<'_>, tally: (u32, u32)) -> Option<Judge
 /// The verdict when nothing is red because of the change and nothing more is awaited.
 fn settled(
     items: &[Item],
-    context: &Context<'_>,
+    expected: bool,
     pending: Vec<String>,
     missing: &[String],
     tally: (u32, u32),
@@ -124,7 +124,7 @@ fn settled(
         Verdict::Cancelled
     } else if !missing.is_empty() {
         Verdict::NotStarted { why: format!("required, but never appeared: {}", listed(missing)) }
-    } else if items.is_empty() && context.expected {
+    } else if items.is_empty() && expected {
         Verdict::NotStarted {
             why: "the repository's workflows should run on this push, but GitHub started none".to_owned(),
         }

@@ -188,6 +188,13 @@ fn of_suites_without_runs_only_a_young_one_of_actions_counts() {
 }
 
 #[test]
+fn a_suite_of_actions_that_stays_empty_did_not_start() {
+    let says = |app: &str| after(600).says(&json!({"check_suites": [suite(app, "queued", Value::Null, 5)]}));
+    assert!(says("github-actions").starts_with("not_started: "), "{}", says("github-actions"));
+    assert_eq!(says("dependabot"), "no_ci");
+}
+
+#[test]
 fn our_own_checks_and_ignored_names_do_not_count() {
     let own = with(job(1, "fixpoint", ""), "/app", json!({"id": 4711, "slug": "fixpoint"}));
     let own_suite = json!({"id": 6, "app": {"id": 4711}, "status": "queued", "created_at": at(595)});

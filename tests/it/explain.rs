@@ -1,0 +1,56 @@
+//! `fixpoint explain`: the answers in the form that scripts read, and what is said about an input that is none.
+
+use assert_cmd::Command;
+use serde_json::{Value, json};
+
+fn explain(arguments: &[&str], input: &str) -> Value {
+    let output = Command::cargo_bin("fixpoint").unwrap().arg("explain").args(arguments).write_stdin(input).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).unwrap()
+}
+
+#[test]
+fn a_comment_is_explained() {
+    let said = explain(&["comment", "-", "--json"], "Hi!\n\n/code --rounds 2 fix it\n\n/code stop\n");
+    assert_eq!(said["command"], "run");
+    assert_eq!(said["instruction"], "fix it");
+    assert_eq!(said["options"], json!({"rounds": 2}));
+    assert_eq!(said["reason"], "the first command of the comment; not taken: /code stop");
+    let said = explain(&["comment", "-", "--on", "pull", "--json"], "/code rebase");
+    assert_eq!(said["command"], "rebase");
+    let said = explain(&["comment", "-", "--live", "--json"], "/code stop it, please");
+    assert_eq!(said["command"], "stop");
+    let said = explain(&["comment", "-", "--json"], "> /code fix it");
+    assert_eq!(said["command"], Value::Null);
+    assert_eq!(said["reason"], "it stands in a quote (an empty line before it ends the quote)");
+}
+
+#[test]
+fn checks_are_explained() {
+    let run = json!({"id": 1, "name": "test", "status": "completed", "conclusion": "failure", "output": {"title": "2 failed"}});
+    let said = explain(&["checks", "-", "--json"], &json!({"check_runs": [run]}).to_string());
+    assert_eq!((said["verdict"].as_str(), said["reason"].as_str()), (Some("red"), Some("0 of 1 green; red: test")));
+    assert_eq!((&said["failures"][0]["check"], &said["failures"][0]["line"]), (&json!("test"), &json!("2 failed")));
+    assert_eq!(explain(&["checks", "-", "--json"], "{}")["verdict"], "no_ci");
+    // Without any time in the file nothing is too old to be awaited.
+    let open = json!({"check_runs": [{"id": 1, "name": "test", "status": "queued"}]}).to_string();
+    assert_eq!(explain(&["checks", "-", "--json"], &open)["verdict"], "pending");
+}
+
+#[test]
+fn a_delivery_is_explained() {
+    let said = explain(&["delivery", "star", "-", "--json"], "{}");
+    assert_eq!(said, json!({"does": "ignore", "reason": "nothing here depends on this"}));
+}
+
+#[test]
+fn what_cannot_be_read_is_said_in_one_line() {
+    let run = |arguments: &[&str], input: &str| {
+        let output = Command::cargo_bin("fixpoint").unwrap().arg("explain").args(arguments).write_stdin(input).assert().code(2);
+        String::from_utf8(output.get_output().stderr.clone()).unwrap()
+    };
+    assert!(run(&["delivery", "push", "-"], "no JSON").starts_with("fixpoint: - is not JSON: "));
+    assert!(run(&["checks", "-"], "[]").starts_with("fixpoint: - is not an object with check_suites"));
+    assert!(run(&["comment", "/nowhere/at/all"], "").starts_with("fixpoint: cannot read /nowhere/at/all: "));
+    let deep = "[".repeat(1_000_000);
+    assert!(run(&["delivery", "push", "-"], &deep).contains("recursion limit"));
+}
