@@ -16,7 +16,7 @@ const COARSE: &[(&str, f32)] = &[
     ("FAILED", 8.0), ("FAIL:", 9.0), ("FAILURE", 7.0), ("UNEXPECTED", 9.0), ("fatal", 7.0), ("FATAL", 7.0), ("Fatal", 7.0), ("xception:", 6.0),
     ("Exception in", 8.0), ("panic", 7.0), ("raceback (", 8.0), ("undefined ", 6.0), ("not found", 5.0), ("annot ", 5.0), ("ould not ", 5.0),
     ("nable to ", 5.0), ("o such ", 5.0), ("xpected", 5.0), ("ssertion", 6.0), ("npm ERR!", 3.0), ("not ok ", 9.0), ("<<<", 8.0), ("*** ", 5.0), ("illed", 5.0),
-    ("imed out", 5.0), ("core dumped", 8.0), ("egmentation fault", 8.0), ("● ", 8.0), ("✗", 7.0), ("✖", 7.0), ("✘", 7.0), ("✕", 7.0), ("[-] ", 8.0),
+    ("imed out", 5.0), ("core dumped", 8.0), ("egmentation fault", 8.0), ("● ", 8.0), ("✗", 7.0), ("✖", 7.0), ("✘", 7.0), ("✕", 7.0), ("❌", 8.0), ("[-] ", 8.0),
     ("##[", 1.0), ("travis_time:start", 1.0), ("section_start:", 1.0), ("xited with", 2.0), ("Finished: ", 2.0), ("Build step '", 3.0),
     ("[Pipeline] {", 1.0), ("No output has", 9.0), ("Job failed", 3.0), ("Job succeeded", 1.0), ("Post job cleanup", 1.0), (" aborted", 5.0), ("cancel", 3.0),
 ];
@@ -76,8 +76,8 @@ const FINE: &[&str] = &[
     "please ", "multiple definition", "symbol", "actual", "received", "\\bgot\\b", "\\bwant\\b", "unhandled", "uncaught", "yarn run", "see above", "info visit", "retrying", "re-run", "run with", "\\*\\*\\*", "build step", "finished", "lifecycle", "returned",
     "pass", "ok\\b", "download", "=== ", "\\[info\\]", "^setting up", "^unpacking", "^selecting", "^get:", "^preparing", "^receiving", "^collecting", "^requirement", "^installing", "^fetching", "^using", "^gcc", "^cc ", "^g\\+\\+", "^clang", "^\\[ *[0-9]+%",
     "\\.[a-z]\\w{0,9}[\"']?[:(\\[] ?\\[?[0-9]", "line [0-9]", "[0-9]:[0-9]+\\s", "^\\s*-->", ":::", "^e: ",
-    "[0-9]\\) ", "✗", "✘", "✕", "✖", "×", "●", "✓", "✔", "√", "\\[-\\]", "\\[\\+\\]", "<<<", "^E ", "^_{3}", "^----", "---", "rspec",
-    "##\\[", "^::", "went wrong",
+    "[0-9]\\) ", "✗", "✘", "✕", "✖", "×", "●", "❌", "✓", "✔", "√", "\\[-\\]", "\\[\\+\\]", "<<<", "^E ", "^_{3}", "^----", "---", "rspec",
+    "##\\[", "^::", "went wrong", "crash", "after correcting", "re-run", "to see", "for more",
 ];
 
 #[expect(clippy::expect_used, reason = "the table is constant and a test builds it")]

@@ -54,6 +54,6 @@ fn blamed(lines: &[Line], steps: &Steps) -> bool {
         if steps.failed.is_empty() { vec![end] } else { steps.failed.iter().map(|r| r.last).collect() };
     let near = |line: &&Line| ends.iter().any(|end| line.number <= *end && line.number + NEAR > *end);
     lines.iter().filter(near).any(
-        |line| matches!(line.sign, Sign { sort: Sort::Diagnostic | Sort::Test, weight } if weight >= BLAME),
+        |line| matches!(line.sign, Sign { sort: Sort::Diagnostic | Sort::Test, weight, .. } if weight >= BLAME),
     )
 }

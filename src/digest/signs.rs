@@ -3,6 +3,7 @@
 
 use super::candidate::promising;
 use super::clean::{message, trim};
+use memchr::memmem;
 use regex::bytes::{RegexSet, RegexSetBuilder};
 use std::sync::LazyLock;
 
@@ -36,6 +37,8 @@ pub(crate) enum Sort {
 pub(crate) struct Sign {
     pub sort: Sort,
     pub weight: f32,
+    /// Row of the table.
+    pub row: usize,
 }
 
 use Sort::{Diagnostic, Fine, Message, Summary, Test, Trace, Warning, World, Wrapper};
@@ -52,12 +55,13 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Diagnostic, 6.5, 6.5, r"^\s*(\d+):(\d+)\s+((✖|×|✗)\s+)?(error\b|\S.*\s[\w-]+(/[\w-]+)*$)"),
     (Diagnostic, 5.0, 5.0, r"^(\./|/|[A-Za-z]:[\\/])?[\w@.+\-\\/ ]+\.[A-Za-z]\w{0,9}(:\d+){1,2}:?\s*\S"),
     (Diagnostic, 6.0, 6.0, r"^(\./|/|[A-Za-z]:[\\/])?[\w@.+\-\\/]+\.[A-Za-z]\w{0,9}[(\[]\d+([,:]\d+)?[)\]]\s?:?\s*\S"),
-    (Diagnostic, 7.0, 7.0, r"^e: |^\[error\] |^✖ |^\s*✘ "),
+    (Diagnostic, 8.0, 8.0, r"^e: |❌ +\S+:\d+"),
     (Diagnostic, 4.0, 4.0, r"^  File .*, line \d+"),
     (Diagnostic, 5.0, 5.0, r"^\s*(-->|::: )\s?\S+:\d+:\d+"),
     // tests
     (Test, 10.0, 10.0, r"^\s*--- FAIL\b|^not ok\b"),
     (Test, 10.0, 8.0, r"^\s*✗ |^\s*✘ |^\s*✕ |^\s*\[-\] "),
+    (Test, 9.5, 9.5, r"TEST-UNEXPECTED|PROCESS-CRASH"),
     (Test, 9.0, 9.0, r"\*\*\* (FAILED|ABORTED) \*\*\*|<<< (FAILURE|ERROR|FAIL)!?|^\[  FAILED  \] \S+\.\S"),
     (Test, 8.5, 8.5, r"^(FAIL|ERROR|FAILED):? \S"),
     (Test, 8.5, 8.5, r"^\s*\S.* (FAILED|FAIL)$|^test .* \.\.\. (FAILED|ERROR|FAIL)|\.\.\. (FAIL|ERROR|FAILED)$"),
@@ -65,11 +69,12 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Test, 10.0, 8.0, r"^\s*● .+|^_{3,} .+ _{3,}$|^---- .* stdout ----"),
     (Test, 8.5, 8.5, r"AssertionError|[Aa]ssertion.*[Ff]ailed|AssertionFailed|ComparisonFailure|^E   +\S|Failed asserting"),
     (Test, 6.5, 8.5, r"(?i)\bexpected\b.*\b(but|got|actual|was|to (be|equal|contain|match|have|eq)|instead)\b|^\s*(expected|actual|received|got|want)\b ?:"),
-    (Test, 5.5, 4.0, r"TEST-UNEXPECTED|Test Case .* failed|(?i)\btest .* failed\b|^FAILED\b|^FAIL\b"),
+    (Test, 5.5, 4.0, r"Test Case .* failed|(?i)\btest .* failed\b|^FAILED\b|^FAIL\b"),
     (Test, 6.5, 5.5, r"(?i)^failures?:?$|^=+ (FAILURES|ERRORS) =+|^There (was|were) \d+ (failure|error)|^Failed (tests|examples)"),
     (Test, 6.0, 6.0, r"Dubious, test returned|Failed \d+/\d+ (sub)?tests|(?i)^\s*(failed test|rspec \./)"),
     // exceptions and crashes
-    (Trace, 9.0, 8.0, r"^Traceback \(most recent call last\)|^Exception in thread|panicked at|^panic: |^fatal error: |^Uncaught |Unhandled "),
+    (Trace, 9.0, 3.0, r"^Traceback \(most recent call last\)"),
+    (Trace, 9.0, 8.0, r"^Exception in thread|panicked at|^panic: |^fatal error: |^Uncaught |Unhandled "),
     (Trace, 8.5, 8.5, r"^\s*(E\s+)?([\w$]+\.)*[A-Z]\w*(Error|Exception|Failure)\b:? ?"),
     (Trace, 8.0, 8.0, r"^\*\* \(\w+|^Caused by: |(?i)segmentation fault|sanitizer: |core dumped|stack overflow|^\w*Error: "),
     (Trace, 7.5, 7.5, r"^\S.* \(([A-Z]\w+::)*[A-Z]\w*(Error|Exception)\)|PHP Fatal error|^Fatal error"),
@@ -77,9 +82,9 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Message, 8.0, 8.0, r"^fatal: |^(?i)error[:!] |^(?i)fatal\b|^\s*[Ee]rror: "),
     (Message, 8.0, 6.5, r"^ERROR\b"),
     (Message, 8.0, 3.5, r"\baborted!?$"),
-    (Message, 7.5, 7.5, r"^\[ERROR\] +\S.*|^\S+: error: |^ *Error \("),
+    (Message, 7.5, 7.5, r"^\S+: error: |^ *Error \("),
     (Message, 7.0, 6.5, r"(?i)\b(not found|no such (file|module|package)|cannot (find|open|load|resolve|import|access)|could ?n[o']t (find|resolve|open|load|build|create|be)|unable to|failed to|does not exist|is not defined|undefined (method|variable|local)|command not found|permission denied|no matching|not match|unsatisf|conflict)"),
-    (Message, 4.0, 4.0, r"(?i)\b(errors?|failed|failure|invalid|illegal|unexpected|missing|unsupported|unrecogni[sz]ed|denied|forbidden|cannot|can't|mismatch|violat|incompatible|not allowed|dirty|please (run|commit|fix|update|check|apply))"),
+    (Message, 4.0, 4.0, r"(?i)(^|[^\w/.\-])(errors?|failed|failure|invalid|illegal|unexpected|missing|unsupported|unrecogni[sz]ed|denied|forbidden|cannot|can't|mismatch|violat\w*|incompatible|not allowed|dirty)([^\w/.\-]|\.?$|\. )|(?i)\bplease (run|commit|fix|update|check|apply)"),
     (Message, 8.0, 8.0, r"^##\[error\]|^::error"),
     (Message, 6.5, 5.0, r"(?i)^FAILURE: Build failed|What went wrong|Execution failed for task|Failed to execute goal"),
     // summaries
@@ -87,16 +92,35 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Summary, 8.0, 4.0, r"^FAILURES!|^FAILED \(|Test (suite|run) failed|BUILD FAIL(ED|URE)|COMPILATION ERROR"),
     // passed on by something else
     (Wrapper, 1.5, 1.0, r"^npm ERR!|^error Command failed|^yarn run|exit(ed)? (code|status|with)|returned (a )?non-?zero|^make(\[\d+\])?: \*\*\*|Command failed|^##\[error\]Process completed|^Process .* exited|Build step '|^Finished: |ELIFECYCLE"),
-    (Wrapper, 2.5, 1.5, r"\[ERROR\] (Re-run|To see|For more|\[Help|-> \[Help|Please refer)|^\[ERROR\]\s*$|See above for more|^info Visit|retrying|Retrying|for more log output|Run with --"),
+    (Wrapper, 2.5, 1.5, r"^(Re-run Maven|To see the full|For more information about|\[Help|-> \[Help|Please refer to|After correcting)|See above for more|^info Visit|(?i)retrying|for more log output|Run with --"),
+    (Wrapper, 3.0, 2.0, r"^error: (test failed|[Cc]ould not compile|aborting due|build failed|command failed|process didn't exit|Recipe|Process|Job failed)"),
     // the world outside
     (World, 9.5, 8.0, r"(?i)could not resolve host|connection (timed out|refused|reset)|network is unreachable|tls handshake|\b(502|503|504)\b.*(error|unavailable|gateway|timeout)|temporary failure in name|name resolution|no space left on device|ETIMEDOUT|ECONNRESET|rate limit (exceeded|reached|hit)|exceeded.*rate limit|hash sum mismatch|toomanyrequests|(read|connect) timed out|socket hang up|The requested URL returned error: (5|429)"),
-    (World, 9.0, 9.0, r"(?i)runner has received a shutdown|lost communication|operation was cancel|job was cancel|no output has been received|exceeded the maximum (time|log)|exceeded the time limit|task was canceled|Error cloning remote|log length has exceeded"),
+    (World, 9.0, 9.0, r"(?i)runner has received a shutdown|lost communication|The operation was cancel|job was cancel|no output has been received|exceeded the maximum (time|log)|exceeded the time limit|task was canceled|Error cloning remote|log length has exceeded"),
     // warnings
     (Warning, 2.0, 2.0, r"(?i)\bwarn(ing)?\b|deprecat"),
     // fine
     (Fine, 0.0, 0.0, r"^ok\b|^\s*(ok|✓|✔|√|PASS(ED)?)\b|(?i)\.\.\.+ ?(ok|passed|pass|skipped)\b|\b0 (failed|failures|errors)\b.*\b0 (errors|failed|failures)|^Download(ing|ed)|^\[INFO\] (Download|Running)|^\s*--- (PASS|SKIP)|^=== (RUN|PAUSE|CONT)|^\s*\[\+\] |^test .*\.\.\. ok$|\b(PASSED|SKIPPED|XFAIL)( +\[ *\d+%\])?$"),
     (Fine, 0.0, 0.0, r"(?i)Failures: 0, Errors: 0|(failures?|errors?|failed)[:=] ?0\b.*$|^(Setting up|Unpacking|Selecting|Get:|Preparing to unpack|Receiving objects|Resolving deltas|Collecting|Requirement already|Installing|Fetching|Using) |\b0 errors?\b|^gcc |^cc |^g\+\+ |^clang|^\[ *\d+%\]"),
+    // by the level that the logger wrote; see `level`
+    (Message, 7.0, 6.0, NEVER),
+    (Warning, 2.0, 2.0, NEVER),
 ];
+
+/// A pattern that no text fits, for rows that are set otherwise.
+const NEVER: &str = r"[^\s\S]";
+
+/// The row for the level in the prefix that [`message`] takes away.
+fn level(prefix: &[u8]) -> u64 {
+    let has = |word: &[u8]| memmem::find(prefix, word).is_some();
+    if has(b"ERROR") || has(b"error") || has(b"CRITICAL") || has(b"FATAL") {
+        1 << (TABLE.len() - 2)
+    } else if has(b"WARN") || has(b"warn") {
+        1 << (TABLE.len() - 1)
+    } else {
+        0
+    }
+}
 
 #[expect(clippy::expect_used, reason = "the table is constant and a test builds it")]
 static SET: LazyLock<RegexSet> = LazyLock::new(|| {
@@ -112,28 +136,37 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
 /// The rows of the table that fit a cleaned line, as bits.
 pub(crate) fn hits(line: &[u8]) -> u64 {
     let text = message(line);
+    let level = level(&line[..line.len() - text.len()]);
     let text = &text[..text.len().min(600)];
-    if trim(text).is_empty() || !promising(text) {
+    if trim(text).is_empty() {
         return 0;
     }
-    SET.matches(text).iter().fold(0, |bits, row| bits | 1 << row)
+    if !promising(text) {
+        return level;
+    }
+    SET.matches(text).iter().fold(level, |bits, row| bits | 1 << row)
 }
 
 /// What hits mean together: the heaviest counts, but what only passes a failure on, or went well, outdoes the rest.
 pub(crate) fn judge(hits: u64, weight: impl Fn(usize) -> f32) -> Sign {
-    let mut best = Sign { sort: Sort::Plain, weight: 0.0 };
+    let mut best = Sign { sort: Sort::Plain, weight: 0.0, row: 0 };
+    let mut warning = None;
     for (row, (sort, _, _, _)) in TABLE.iter().enumerate().filter(|(row, _)| hits >> row & 1 == 1) {
         let rank = |sort: Sort| match sort {
             Sort::Fine => 2,
             Sort::Wrapper => 1,
             _ => 0,
         };
-        let new = Sign { sort: *sort, weight: weight(row) };
+        let new = Sign { sort: *sort, weight: weight(row), row };
+        if new.sort == Sort::Warning {
+            warning = Some(new);
+        }
         if (rank(new.sort), new.weight) > (rank(best.sort), best.weight) || best.sort == Sort::Plain {
             best = new;
         }
     }
-    best
+    // "WARNING: cannot find x" is a warning, whatever its words.
+    if best.sort == Sort::Message { warning.unwrap_or(best) } else { best }
 }
 
 /// How well the line of a row serves as the one line; where it differs from its weight.

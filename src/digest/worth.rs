@@ -122,6 +122,7 @@ pub(crate) fn rank(
         }
     }
     anchors(lines, failed, end, green, weights);
+    announced(lines);
     spread(lines, weights);
     tails(lines, failed, end, weights);
     if let Some(green) = green {
@@ -137,7 +138,45 @@ pub(crate) fn best(lines: &[Line]) -> Vec<&Line> {
     let mut best: Vec<&Line> = lines.iter().filter(|l| l.point > 0.0).collect();
     best.sort_by(|a, b| b.point.total_cmp(&a.point).then(a.number.cmp(&b.number)));
     best.truncate(ANCHORS);
+    first_of_its_kind(lines, &mut best);
     best
+}
+
+/// Of many failures of one kind the first is what people look at: it goes to the front.
+fn first_of_its_kind<'a>(lines: &'a [Line], best: &mut Vec<&'a Line>) {
+    let Some(top) = best.first().copied() else { return };
+    if !matches!(top.sign.sort, Sort::Test | Sort::Trace | Sort::Diagnostic)
+        || signs::point(top.sign.row) < 8.0
+    {
+        return;
+    }
+    let like = |line: &&Line| {
+        line.sign.row == top.sign.row && line.sign.sort == top.sign.sort && line.point > 0.6 * top.point
+    };
+    if let Some(first) = lines.iter().find(like) {
+        best.retain(|line| line.number != first.number);
+        best.insert(0, first);
+    }
+}
+
+/// Headings whose message stands in the next line pass their place on to it.
+fn announced(lines: &mut [Line]) {
+    for at in 0..lines.len() {
+        if !announces(trim(message(&lines[at].text))) {
+            continue;
+        }
+        let point = lines[at].point.max(lines[at].anchor);
+        lines[at].point = 1.0;
+        if let Some(next) = lines[at + 1..].iter_mut().take(3).find(|line| !line.text.is_empty()) {
+            next.point = next.point.max(point);
+        }
+    }
+}
+
+fn announces(text: &[u8]) -> bool {
+    text.ends_with(b"aborted!")
+        || text.ends_with(b"went wrong:")
+        || [&b"Failure:"[..], b"Error:", b"Failures:", b"ERROR:"].contains(&text)
 }
 
 pub(crate) fn read(windows: &[Window]) -> Vec<Line> {
