@@ -4,6 +4,7 @@
 
 mod attacks;
 mod inside;
+mod life;
 mod tools;
 mod trip;
 
