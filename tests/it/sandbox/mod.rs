@@ -5,6 +5,7 @@
 mod attacks;
 mod inside;
 mod life;
+mod measure;
 mod tools;
 mod trip;
 
