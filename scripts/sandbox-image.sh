@@ -45,6 +45,8 @@ by_mmdebstrap() {
     mmdebstrap --quiet --variant=minbase --include="$packages" \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
+        --customize-hook='echo "agent:x:10001:10001::/home/agent:/bin/bash" >>"$1/etc/passwd"' \
+        --customize-hook='echo "agent:x:10001:" >>"$1/etc/group"' \
         "$suite" "$work/root.tar" "$sources"
     docker import --change "LABEL $label=$recipe" --change 'ENV LANG=C.UTF-8' \
         --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \

@@ -78,18 +78,30 @@ async fn work(tool: Tool) -> anyhow::Result<bool> {
             Ok(true)
         }
         Tool::Seed { commit, tree, branch } => {
+            hide();
             let order = seed::Order { workspace: here()?, commit, tree, branch };
             let mut input = BufReader::with_capacity(64 << 10, std::io::stdin().lock());
             Ok(seed::run(&order, &mut input, &mut output())?)
         }
         Tool::Snapshot { files, file_bytes, total_bytes } => {
+            hide();
             let caps = Caps { files, file_bytes, total_bytes };
             Ok(snapshot::run(&here()?, &caps, &mut output())?)
         }
-        Tool::Mcp => mcp::run(here()?).await.map(|()| true),
+        Tool::Mcp => {
+            hide();
+            mcp::run(here()?).await?;
+            Ok(true)
+        }
         Tool::Probe => {
             serde_json::to_writer(std::io::stdout().lock(), &probe::look())?;
             Ok(true)
         }
     }
+}
+
+/// Keeps the agent's processes, which are the same user, from opening this one's streams. It makes mischief harder and is not relied on.
+fn hide() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
 }

@@ -15,8 +15,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 #[async_trait::async_trait]
 pub trait Sandbox: Send + Sync {
     /// Starts a command in it.
+    ///
+    /// # Errors
+    /// [`SandboxError::Gone`] after its end; [`SandboxError::NoProgram`], which an engine may tell only when it is waited for.
     async fn exec(&self, command: Command) -> Result<Process, SandboxError>;
-    /// Ends it with everything in it.
+    /// Ends it with everything in it; what has ended already is no error.
+    ///
+    /// # Errors
+    /// Where the engine cannot be reached or refuses: it may still be there, for the sweep.
     async fn stop(&self) -> Result<(), SandboxError>;
     /// The absolute path of the workspace inside it.
     fn workspace(&self) -> &str;
@@ -65,11 +71,11 @@ impl Command {
 
 /// A command that runs. Dropping it does not end it; stopping the sandbox does.
 pub struct Process {
-    /// To it.
+    /// To it; dropping it closes it.
     pub stdin: Box<dyn AsyncWrite + Send + Unpin>,
-    /// From it.
+    /// From it. While nobody reads it waits; once the reader is dropped its output is lost.
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
-    /// From it.
+    /// From it. It never waits for a reader: past a megabyte unread the newest is lost.
     pub stderr: Box<dyn AsyncRead + Send + Unpin>,
     /// Its exit status (128 + n after signal n), once it has ended.
     pub wait: std::pin::Pin<Box<dyn Future<Output = Result<i64, SandboxError>> + Send>>,

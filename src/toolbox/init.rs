@@ -4,11 +4,15 @@
 //! a host that was killed.
 
 use super::wire::READY;
-use rustix::process::{WaitOptions, waitpid};
-use std::{io::Write, path::Path, time::Duration};
+use rustix::process::{WaitOptions, wait};
+use std::{
+    io::{Read, Write},
+    path::Path,
+    time::Duration,
+};
 use tokio::{
-    io::AsyncReadExt,
     signal::unix::{SignalKind, signal},
+    sync::oneshot,
 };
 
 /// Lives until the wall clock, a signal, or the end of standard input.
@@ -22,8 +26,7 @@ pub async fn run(workspace: &Path, wall_clock: Duration) -> std::io::Result<()> 
     let mut interrupt = signal(SignalKind::interrupt())?;
     let end = tokio::time::sleep(wall_clock);
     tokio::pin!(end);
-    let host = host_is_gone();
-    tokio::pin!(host);
+    let mut host = host_is_gone();
 
     let mut out = std::io::stdout();
     out.write_all(READY.as_bytes())?;
@@ -34,18 +37,23 @@ pub async fn run(workspace: &Path, wall_clock: Duration) -> std::io::Result<()> 
             _ = terminate.recv() => return Ok(()),
             _ = interrupt.recv() => return Ok(()),
             () = &mut end => return Ok(()),
-            () = &mut host => return Ok(()),
+            _ = &mut host => return Ok(()),
         }
     }
 }
 
 /// All that have ended: signals coalesce.
 fn reap() {
-    while let Ok(Some(_)) = waitpid(None, WaitOptions::NOHANG) {}
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
-async fn host_is_gone() {
-    let mut input = tokio::io::stdin();
-    let mut ignored = [0; 64];
-    while matches!(input.read(&mut ignored).await, Ok(n) if n > 0) {}
+/// On a thread of its own, which the end does not wait for: a read that nobody ends must not keep process 1 alive.
+fn host_is_gone() -> oneshot::Receiver<()> {
+    let (gone, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut ignored = [0; 64];
+        while matches!(std::io::stdin().read(&mut ignored), Ok(n) if n > 0) {}
+        let _ = gone.send(());
+    });
+    told
 }

@@ -18,13 +18,13 @@ pub fn look() -> Findings {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field =
         |name: &str| status.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':').map(str::trim));
-    let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"].map(|set| field(set).unwrap_or("unknown"));
+    let sets = ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"].into_iter().filter_map(field);
     Findings {
         interfaces: interfaces(),
         reached: OUTSIDE.into_iter().filter(|address| reached(address)).map(str::to_owned).collect(),
         uid: rustix::process::getuid().as_raw(),
-        capabilities: sets.into_iter().max().unwrap_or("unknown").to_owned(),
-        no_new_privileges: field("NoNewPrivs") == Some("1"),
+        capabilities: sets.max().unwrap_or("unknown").to_owned(),
+        no_new_privileges: field("NoNewPrivs").map(|value| value == "1"),
         read_only_root: fs::write("/fixpoint-probe", "").is_err()
             && fs::write("/usr/fixpoint-probe", "").is_err(),
     }

@@ -4,7 +4,7 @@
 use crate::sandbox::{ENVIRONMENT, SandboxError, Spec};
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
-    MountType, ResourcesUlimits,
+    MountTmpfsOptions, MountType, ResourcesUlimits,
 };
 use std::collections::HashMap;
 
@@ -35,6 +35,9 @@ const SHARED_MEMORY: u64 = 64 << 20;
 /// Files on each of the three file systems in memory: room for large dependency folders, an end for a bomb of empty files.
 const INODES: u32 = 1_000_000;
 
+/// Threads that `runsc` needs for the kernel it brings along; they count like the processes it runs.
+const OWN_KERNEL: u32 = 512;
+
 /// The name of a session's container in an epoch.
 pub(super) fn name(spec: &Spec) -> String {
     format!("fx-{}-{}", spec.session, spec.epoch)
@@ -44,6 +47,8 @@ pub(super) fn name(spec: &Spec) -> String {
 pub(super) struct Asked<'a> {
     pub(super) spec: &'a Spec,
     pub(super) image: &'a str,
+    /// Folders that the image wants on disks of their own.
+    pub(super) image_volumes: Vec<String>,
     pub(super) volume: &'a str,
     pub(super) runtime: Option<&'a str>,
     pub(super) instance: &'a str,
@@ -99,7 +104,7 @@ impl Asked<'_> {
             readonly_rootfs: Some(true),
             runtime: self.runtime.map(str::to_owned),
             ipc_mode: Some("private".into()),
-            pids_limit: Some(i64::from(spec.pids)),
+            pids_limit: Some(i64::from(spec.pids + self.own_kernel())),
             nano_cpus: Some(nano(spec.cpus)),
             memory: Some(self.memory()),
             // The same as memory: none of it may be swapped out.
@@ -107,13 +112,7 @@ impl Asked<'_> {
             shm_size: Some(signed(SHARED_MEMORY)),
             ulimits: Some(vec![limit("core", 0)]),
             tmpfs: Some(self.tmpfs()),
-            mounts: Some(vec![Mount {
-                typ: Some(MountType::VOLUME),
-                source: Some(self.volume.to_owned()),
-                target: Some(PROGRAM_FOLDER.into()),
-                read_only: Some(true),
-                ..Default::default()
-            }]),
+            mounts: Some(self.mounts()),
             // Nobody answers there; the engine would otherwise copy the machine's own resolvers in.
             dns: Some(vec!["127.0.0.1".into()]),
             dns_search: Some(vec![".".into()]),
@@ -123,6 +122,32 @@ impl Asked<'_> {
             init: Some(false),
             ..Default::default()
         }
+    }
+
+    fn mounts(&self) -> Vec<Mount> {
+        let program = Mount {
+            typ: Some(MountType::VOLUME),
+            source: Some(self.volume.to_owned()),
+            target: Some(PROGRAM_FOLDER.into()),
+            read_only: Some(true),
+            ..Default::default()
+        };
+        // In place of a disk without a limit: a folder that nobody can write to.
+        let closed = self.image_volumes.iter().map(|target| Mount {
+            typ: Some(MountType::TMPFS),
+            target: Some(target.clone()),
+            tmpfs_options: Some(MountTmpfsOptions {
+                size_bytes: Some(4096),
+                mode: Some(0o555),
+                options: None,
+            }),
+            ..Default::default()
+        });
+        std::iter::once(program).chain(closed).collect()
+    }
+
+    fn own_kernel(&self) -> u32 {
+        if self.runtime.is_some_and(|name| name.contains("runsc")) { OWN_KERNEL } else { 0 }
     }
 
     /// Files in memory count against the memory limit: the limit is both together, so that a full disk does not starve the processes.

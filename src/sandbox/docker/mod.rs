@@ -16,7 +16,7 @@ use bollard::{
         ListContainersOptionsBuilder, RemoveContainerOptionsBuilder, StartContainerOptions,
     },
 };
-use container::{Asked, EPOCH, INSTANCE, SESSION, UID, WORKSPACE};
+use container::{Asked, EPOCH, INSTANCE, PROGRAM, SESSION, UID, WORKSPACE};
 use futures::StreamExt;
 use std::{
     collections::HashMap,
@@ -26,6 +26,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tokio::{io::AsyncReadExt, io::AsyncWrite, sync::Mutex};
+use tokio_util::sync::CancellationToken;
 
 /// How long a container may take until its first process answers: a loaded machine, a slow disk.
 const START: Duration = Duration::from_secs(60);
@@ -110,6 +111,7 @@ impl DockerProvider {
         let asked = Asked {
             spec,
             image,
+            image_volumes: self.image_volumes(image).await?,
             volume: &volume,
             runtime: self.settings.runtime.as_deref(),
             instance: &self.settings.instance,
@@ -118,10 +120,17 @@ impl DockerProvider {
         let attached = self.attach_to(&held.id).await?;
         let started = self.docker.start_container(&held.id, None::<StartContainerOptions>).await;
         started.map_err(Failed::at_start)?;
-        greet(attached.output).await?;
+        let mut output = attached.output;
+        greet(&mut output).await?;
         let made =
             self.docker.inspect_container(&held.id, None::<InspectContainerOptions>).await.map_err(engine)?;
         asked.compare(&made)?;
+        let over = held.over.clone();
+        tokio::spawn(async move {
+            // The first process says no more; what ends is the container.
+            while let Some(Ok(_)) = output.next().await {}
+            over.cancel();
+        });
         Ok(DockerSandbox { held, _lifeline: std::sync::Mutex::new(attached.input) })
     }
 
@@ -140,7 +149,12 @@ impl DockerProvider {
             made => made,
         };
         let id = made.map_err(|error| missing(error, asked.image))?.id;
-        Ok(Held { provider: self.clone(), id, removed: false.into() })
+        Ok(Held { provider: self.clone(), id, over: CancellationToken::new() })
+    }
+
+    async fn image_volumes(&self, image: &str) -> Result<Vec<String>, SandboxError> {
+        let seen = self.docker.inspect_image(image).await.map_err(|error| missing(error, image))?;
+        Ok(seen.config.and_then(|config| config.volumes).unwrap_or_default())
     }
 
     async fn attach_to(&self, id: &str) -> Result<AttachContainerResults, SandboxError> {
@@ -219,13 +233,14 @@ impl DockerProvider {
 struct Held {
     provider: DockerProvider,
     id: String,
-    removed: std::sync::atomic::AtomicBool,
+    /// It has ended, by itself or by us.
+    over: CancellationToken,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if self.removed.load(std::sync::atomic::Ordering::SeqCst) {
+        if self.over.is_cancelled() {
             return;
         }
         let (provider, id) = (self.provider.clone(), std::mem::take(&mut self.id));
@@ -243,12 +258,12 @@ struct DockerSandbox {
 #[async_trait::async_trait]
 impl Sandbox for DockerSandbox {
     async fn exec(&self, command: Command) -> Result<Process, SandboxError> {
-        self.held.provider.exec(&self.held.id, command).await
+        self.held.provider.exec(&self.held.id, command, &self.held.over).await
     }
 
     async fn stop(&self) -> Result<(), SandboxError> {
         self.held.provider.remove(&self.held.id).await?;
-        self.held.removed.store(true, std::sync::atomic::Ordering::SeqCst);
+        self.held.over.cancel();
         Ok(())
     }
 
@@ -304,7 +319,7 @@ impl Failed {
 }
 
 /// Waits for the first process's word. A loader that misses a library speaks too, on standard error, and ends.
-async fn greet(mut output: exec::Output) -> Result<(), Failed> {
+async fn greet(output: &mut exec::Output) -> Result<(), Failed> {
     let mut said = String::new();
     let listen = async {
         while let Some(Ok(piece)) = output.next().await {
@@ -320,6 +335,7 @@ async fn greet(mut output: exec::Output) -> Result<(), Failed> {
         said if said.ends_with(READY.trim()) => Ok(()),
         _ if late => Err(SandboxError::Engine("a started container did not answer in time".into()).into()),
         "" => Err(Failed::Program),
+        said if said.contains(PROGRAM) && said.contains("no such file") => Err(Failed::Program),
         said => Err(Failed::Image(said.to_owned())),
     }
 }
@@ -338,7 +354,10 @@ fn judge(found: &Findings) -> Result<(), SandboxError> {
     if found.interfaces != ["lo"] || !found.reached.is_empty() {
         return bad(format!("network interfaces {:?}, reached {:?}", found.interfaces, found.reached));
     }
-    if found.uid != UID || found.capabilities.bytes().any(|digit| digit != b'0') || !found.no_new_privileges {
+    if found.uid != UID
+        || found.capabilities.bytes().any(|digit| digit != b'0')
+        || found.no_new_privileges == Some(false)
+    {
         return bad(format!("uid {}, capabilities {}, or privileges to gain", found.uid, found.capabilities));
     }
     if !found.read_only_root {

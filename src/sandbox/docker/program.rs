@@ -14,8 +14,11 @@ use bollard::{
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use sha2::{Digest, Sha256};
-use std::{io, path::Path};
+use std::{io, path::Path, time::Duration};
 use tokio_util::io::ReaderStream;
+
+/// How often to try: two processes that fill one volume at once may undo each other's work.
+const UPLOADS: u32 = 5;
 
 /// A tar archive's unit.
 const BLOCK: u64 = 512;
@@ -127,19 +130,26 @@ impl DockerProvider {
     }
 
     async fn fill(&self, filler: &str, source: &Source) -> Result<(), SandboxError> {
-        // The size is whole only once all of it has been written.
-        if self.stored_size(filler).await == Some(source.size) {
-            return Ok(());
-        }
-        let to = UploadToContainerOptionsBuilder::default().path(PROGRAM_FOLDER).build();
-        let archive = source.tar().await?;
-        self.docker
-            .upload_to_container(filler, Some(to), bollard::body_try_stream(archive))
-            .await
-            .map_err(engine)?;
-        match self.stored_size(filler).await {
-            Some(size) if size == source.size => Ok(()),
-            _ => Err(SandboxError::Engine("the program did not arrive whole in its volume".into())),
+        let (mut uploads, mut before) = (0, None);
+        loop {
+            // The size is whole only once all of it has been written.
+            let stored = self.stored_size(filler).await;
+            if stored == Some(source.size) {
+                return Ok(());
+            }
+            if stored.is_some() && stored != before {
+                // It grows: another process is filling the same volume.
+                before = stored;
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                continue;
+            }
+            if uploads == UPLOADS {
+                return Err(SandboxError::Engine("the program does not arrive whole in its volume".into()));
+            }
+            uploads += 1;
+            let to = UploadToContainerOptionsBuilder::default().path(PROGRAM_FOLDER).build();
+            let archive = bollard::body_try_stream(source.tar().await?);
+            self.docker.upload_to_container(filler, Some(to), archive).await.map_err(engine)?;
         }
     }
 

@@ -35,8 +35,8 @@ pub struct Findings {
     pub uid: u32,
     /// Capabilities that it or its children may use or gain, in hexadecimal; zero in a good sandbox.
     pub capabilities: String,
-    /// `no_new_privs` holds.
-    pub no_new_privileges: bool,
+    /// Whether `no_new_privs` holds; `None` where the kernel does not say, as gVisor's older ones.
+    pub no_new_privileges: Option<bool>,
     /// The root file system takes no file.
     pub read_only_root: bool,
 }

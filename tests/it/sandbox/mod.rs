@@ -4,6 +4,8 @@
 
 mod attacks;
 mod inside;
+mod life;
+mod measure;
 mod tools;
 mod trip;
 

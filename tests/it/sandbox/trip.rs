@@ -113,3 +113,119 @@ async fn the_round_trip_as_local_processes() {
     round_trip(sandbox.as_ref()).await;
     sandbox.stop().await.unwrap();
 }
+
+async fn resumed(sandbox: &dyn Sandbox) {
+    let origin = Origin::new();
+    let commit = origin.commit(origin.tree(BASE));
+    let checkpoint = origin.tree(&[
+        ("changed.txt", FILE, b"half done\n"),
+        ("new/file", PROGRAM, b"new\n"),
+        ("folder", FILE, b"was a folder\n"),
+        ("becomes-folder/in", FILE, b"in\n"),
+        ("link", LINK, b"new/file"),
+        ("module", SUBMODULE, b""),
+    ]);
+    origin.seed(sandbox, commit, Some(checkpoint)).await.unwrap();
+    assert_eq!(snapshot(sandbox).await.unwrap(), Snapshot::default());
+    let files = sh(sandbox, "find . -path ./.git -prune -o ! -type d -print | sort; git log -1 --format=%s; git diff --stat | tail -1").await;
+    let expected = "./becomes-folder/in\n./changed.txt\n./folder\n./link\n./new/file\nsecond\n";
+    assert!(files.out.starts_with(expected), "{}", files.out);
+
+    // From the checkpoint on, what is the same as the commit's is a change too.
+    sh(sandbox, "printf 'before\\n' > changed.txt; rm new/file").await;
+    let (changes, _) = sorted(snapshot(sandbox).await.unwrap());
+    assert_eq!(changes, [("changed.txt".into(), file(FILE, "before\n")), ("new/file".into(), None)].into());
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_resumed_on_docker() {
+    let Some(provider) = docker().await else { return };
+    let sandbox = provider.start(&spec()).await.unwrap();
+    resumed(sandbox.as_ref()).await;
+    sandbox.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_resumed_as_local_processes() {
+    let root = tempfile::tempdir().unwrap();
+    let sandbox = local(&root).start(&spec()).await.unwrap();
+    resumed(sandbox.as_ref()).await;
+    sandbox.stop().await.unwrap();
+}
+
+/// Each leaves the workspace so that a careless snapshot fails, hangs, runs something, or takes too much.
+const HOSTILE: &[(&str, &[&str], &[(&str, Why)])] = &[
+    ("rm -rf .git", &[], &[]),
+    ("git init -q folder", &[], &[]),
+    ("mkdir folder/.git; touch folder/b", &["folder/b"], &[]),
+    (
+        "git config core.fsmonitor 'touch /tmp/ran #'; git config filter.steal.clean 'touch /tmp/ran;cat'; printf k > x.key",
+        &["x.key"],
+        &[],
+    ),
+    (
+        "printf '[core]\\n\\tfsmonitor = touch /tmp/ran\\n\\tautocrlf = true\\n' > ~/.gitconfig; printf 'a\\r\\n' > crlf",
+        &["crlf"],
+        &[],
+    ),
+    (
+        "printf '* text eol=lf\\n' > .gitattributes; printf 'x\\r\\n' > x.txt",
+        &[".gitattributes", "x.txt"],
+        &[],
+    ),
+    (
+        "printf s > secret; chmod 0 secret; mkdir shut; touch shut/in; chmod 0 shut",
+        &[],
+        &[("secret", Why::Unreadable)],
+    ),
+    ("touch \"$(printf 'bad\\377name')\"", &[], &[("bad\u{fffd}name", Why::Name)]),
+    ("ln -s /etc/passwd out; ln -s out loop; ln -s self self", &["loop", "out", "self"], &[]),
+    ("rm kept.txt; mkfifo kept.txt", &["kept.txt"], &[]),
+    ("rm kept.txt; ln -s /dev/zero kept.txt", &["kept.txt"], &[]),
+    ("rm -r folder; ln -s /tmp folder", &["folder", "folder/a"], &[]),
+    ("mkdir -p d/$(printf 'a/%.0s' $(seq 50)); touch d/$(printf 'a/%.0s' $(seq 50))end", &["d/*"], &[]),
+    ("mkdir .GIT 2>/dev/null; touch .GIT/config 'git~1'", &["git~1"], &[]),
+    ("cd ..; mv repo gone; mkdir repo; cp -r gone/. repo", &[], &[]),
+];
+
+#[tokio::test]
+async fn evil_workspaces_are_told_as_they_are() {
+    let Some(provider) = docker().await else { return };
+    for (work, changed, left_out) in HOSTILE {
+        let sandbox = provider.start(&spec()).await.unwrap();
+        let origin = Origin::new();
+        let commit = origin.commit(origin.tree(BASE));
+        origin.seed(sandbox.as_ref(), commit, None).await.unwrap();
+        let done = sh(sandbox.as_ref(), work).await;
+        assert_eq!(done.code, 0, "{work}: {}", done.err);
+        let (changes, skipped) = sorted(snapshot(sandbox.as_ref()).await.unwrap());
+        let paths: Vec<_> =
+            changes.keys().map(|path| if path.starts_with("d/") { "d/*" } else { path }).collect();
+        assert_eq!(&paths, changed, "{work}");
+        let skipped: Vec<_> = skipped.iter().map(|s| (s.path.as_str(), s.why)).collect();
+        assert_eq!(&skipped, left_out, "{work}");
+        assert_eq!(sh(sandbox.as_ref(), "ls /tmp").await.out, "", "{work} ran something");
+        sandbox.stop().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn too_much_is_refused_in_words() {
+    let root = tempfile::tempdir().unwrap();
+    let sandbox = local(&root).start(&spec()).await.unwrap();
+    let origin = Origin::new();
+    let commit = origin.commit(origin.tree(BASE));
+    origin.seed(sandbox.as_ref(), commit, None).await.unwrap();
+    let again = origin.seed(sandbox.as_ref(), commit, None).await.unwrap_err().to_string();
+    assert!(again.contains("is not empty"), "{again}");
+
+    sh(sandbox.as_ref(), "for i in $(seq 101); do touch f$i; done").await;
+    let many = snapshot(sandbox.as_ref()).await.unwrap_err().to_string();
+    assert!(many.contains("more than 100 paths changed"), "{many}");
+    sh(sandbox.as_ref(), "rm f*; for i in 1 2 3 4 5; do head -c 1000000 /dev/zero > f$i; done").await;
+    let large = snapshot(sandbox.as_ref()).await.unwrap_err().to_string();
+    assert!(large.contains("over 4194304 bytes together"), "{large}");
+    sh(sandbox.as_ref(), "rm -rf ../.fixpoint").await;
+    assert!(matches!(snapshot(sandbox.as_ref()).await, Err(WireError::Failed(_))));
+    sandbox.stop().await.unwrap();
+}
