@@ -34,7 +34,7 @@ impl GitHubError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Limited(wait) => Some(*wait),
-            Self::Unavailable(_) | Self::Unreadable(_) => Some(Duration::from_secs(5)),
+            Self::Unavailable(_) | Self::Unreadable(_) => Some(Duration::from_secs(1)),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Halt, Parts, look, round};
 use crate::{
-    domain::{Entry, Phase, State, Step, Timestamp, session::Deadline, step},
+    domain::{Entry, Phase, State, Step, Timestamp, session::{Deadline, Ending, RoundEnd}, step},
     sandbox::Sandbox,
     store::{Advance, Claimed, Lease},
 };
@@ -11,6 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 /// A queued session that found no place looks again after this.
 const QUEUE_LOOK: Duration = Duration::from_secs(5);
+
+/// A repository without a commit is looked at again after this.
+const EMPTY_LOOK: Duration = Duration::from_secs(60);
 
 /// Without anything worth reading a status comment comes after this, so that nobody wonders.
 pub(super) const SILENCE: Duration = Duration::from_secs(600);
@@ -55,6 +58,7 @@ async fn driven(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
         Ok(wake_at) => wake_at,
         Err(Halt::LeaseLost) => return tracing::warn!("the lease was lost; another holder goes on"),
         Err(Halt::Shutdown) => Some(driver.now),
+        Err(Halt::Empty) => Some(driver.now.plus(EMPTY_LOOK)),
         Err(Halt::Later(error, wait)) => {
             tracing::warn!(error, ?wait, "looked at again later");
             Some(driver.now.plus(wait))
@@ -131,6 +135,10 @@ impl Driver {
                     (self.state.clone(), Vec::new(), Some("illegal transition"))
                 }
             };
+            if let Entry::RoundEnded { end: RoundEnd { ending: Ending::Failed { why }, .. } } = &entry.entry {
+                // On a public thread the reason is not told: the operator finds it here.
+                tracing::error!(why, "the engine could not work");
+            }
             let (from, to) = (self.state.phase_word(), next.phase_word());
             tracing::debug!(entry = ?entry.entry, from, to, ignored, "step");
             let (now, state, effects) = (self.now, &next, effects.as_slice());

@@ -51,6 +51,7 @@ impl From<Halt> for Undone {
     fn from(halt: Halt) -> Self {
         match halt {
             Halt::Later(why, wait) => Self::Later(why, wait),
+            Halt::Empty => Self::Later(Halt::Empty.to_string(), LONGEST_WAIT),
             other => Self::Halt(other),
         }
     }

@@ -11,7 +11,7 @@ use crate::{
         Entry, Failure, Phase, Sha, Timestamp,
         failure::{Kind, Source},
         session::{Outcome, Whose},
-        verdict::{Context, Judgement, RedCheck, Verdict, judge},
+        verdict::{Annotation, CheckRun, Checks, Context, Judgement, RedCheck, Verdict, judge},
     },
     git::Mirror,
     github::{JobLog, Repository},
@@ -23,6 +23,9 @@ const LOG: usize = 64 << 20;
 
 /// What of each log the model is given.
 const EXCERPT: usize = 8_000;
+
+/// Failed jobs whose annotations are read: a matrix that fails as a whole fails for one reason.
+const ANNOTATED: usize = 20;
 
 /// Looks while CI runs, as multiples of the settle time: at 20 s they are 20 s, 1, 2 and 5 minutes.
 const LOOKS: [u32; 4] = [1, 3, 6, 15];
@@ -129,6 +132,7 @@ async fn verdict(driver: &mut Driver, head: &Sha, pushed: Timestamp) -> Result<V
     let repository = parts.repository(&state);
     let mut checks = repository.checks(head).await?;
     checks.required = repository.required_checks(&state.facts.base.branch).await?;
+    annotate(&repository, &mut checks).await?;
     let mirror = parts.mirror(&state).await?;
     let workflows = match &state.facts.base.sha {
         Some(base) => mirror.paths(base, 100_000).await?.iter().any(|p| p.starts_with(".github/workflows/")),
@@ -154,6 +158,20 @@ async fn verdict(driver: &mut Driver, head: &Sha, pushed: Timestamp) -> Result<V
             Ok(sort(failures, tally))
         }
     }
+}
+
+/// What GitHub itself says on failed jobs of Actions: that there was no runner, or that it was lost, stands nowhere else.
+async fn annotate(repository: &Repository, checks: &mut Checks) -> Result<(), Halt> {
+    let failed = |run: &&mut CheckRun| {
+        let conclusion = run.conclusion.as_deref().unwrap_or_default();
+        run.app.is_actions() && run.output.annotations_count > 0 && matches!(conclusion, "failure" | "cancelled")
+    };
+    for run in checks.check_runs.iter_mut().filter(failed).take(ANNOTATED) {
+        for message in repository.annotations(run.id).await? {
+            run.annotations.push(Annotation { message, ..Annotation::default() });
+        }
+    }
+    Ok(())
 }
 
 /// Red because of the change, unless every log says it was the machine.

@@ -111,6 +111,9 @@ enum Halt {
     /// The process is being ended.
     #[error("the process is being ended")]
     Shutdown,
+    /// There is no commit to be fetched.
+    #[error("the repository is empty")]
+    Empty,
     /// Something outside is broken for now; look again after a while.
     #[error("{0}")]
     Later(String, Duration),
@@ -134,7 +137,10 @@ impl From<GitHubError> for Halt {
 
 impl From<GitError> for Halt {
     fn from(error: GitError) -> Self {
-        Self::Later(error.to_string(), Duration::from_secs(30))
+        match error {
+            GitError::NotFound(_) => Self::Empty,
+            other => Self::Later(other.to_string(), Duration::from_secs(30)),
+        }
     }
 }
 

@@ -60,7 +60,11 @@ async fn start_point(driver: &mut Driver) -> Result<Start, Halt> {
     let (parts, state) = (driver.parts.clone(), driver.state.clone());
     let (repository, mirror) = (parts.repository(&state), parts.mirror(&state).await?);
     let refs = [&state.facts.base.branch, &state.facts.branch].map(|b| format!("refs/heads/{b}"));
-    let found = parts.fetch(&mirror, &repository, &refs).await?;
+    let found = match parts.fetch(&mirror, &repository, &refs).await {
+        // An empty repository has nothing that could be fetched.
+        Err(Halt::Empty) => Vec::new(),
+        found => found?,
+    };
     let [base, live] = <[Option<Sha>; 2]>::try_from(found).unwrap_or_default();
     let Some(base) = base else {
         let why = format!(

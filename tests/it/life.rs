@@ -108,8 +108,8 @@ async fn lost_answers_do_not_double_anything() {
     }
     t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
     t.comment("/code").by("alice").on(ISSUE);
-    t.settle().await;
     t.until("watching").await;
+    t.until_said(1).await;
     t.settle().await;
     t.ci_passes().await;
     assert!(t.phases().await.ends_with("watching → resting(green)"), "{}", t.phases().await);

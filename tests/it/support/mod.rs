@@ -270,6 +270,17 @@ impl Fixpoint {
         panic!("the model is never asked {times} times:\n{}", self.story().await);
     }
 
+    /// Waits until fixpoint said that much on the issue.
+    pub async fn until_said(&mut self, times: usize) {
+        for _ in 0..1200 {
+            if self.said().len() >= times {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("fixpoint does not say that much:\n{}", self.story().await);
+    }
+
     /// The phases of the only session.
     pub async fn phases(&mut self) -> String {
         self.story().await.lines().last().unwrap_or_default().to_owned()
