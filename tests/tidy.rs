@@ -42,7 +42,6 @@ const ONLY: &[(&str, &[&str])] = &[
     ("octocrab::", &["github"]),
     ("bollard::", &["sandbox"]),
     ("axum::", &["http", "emulator"]),
-    ("genai::", &["llm"]),
     ("std::env::var", &["config"]),
 ];
 

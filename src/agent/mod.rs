@@ -9,7 +9,8 @@ mod prompt;
 mod tools;
 
 use crate::domain::{Limits, session::Spent, text::Clean};
-use crate::llm::{Message, Model, Usage};
+pub use crate::llm::{Message, Part};
+use crate::llm::{Model, Usage};
 use crate::sandbox::Sandbox;
 use serde::{Deserialize, Serialize};
 

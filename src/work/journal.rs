@@ -3,7 +3,7 @@
 
 use super::Parts;
 use crate::{
-    agent::{Journal, Note, Record, Stop},
+    agent::{Journal, Message, Note, Part, Record, Stop},
     domain::{Sha, session::Spent},
     git::Mirror,
     sandbox::{Command, Sandbox},
@@ -36,10 +36,10 @@ impl Notes {
         self.offered = (requests.len(), notes.len());
     }
 
-    /// Counts `notes` as told already: they stood in the task.
-    pub(super) fn skip(&mut self, notes: usize) {
-        self.offered.1 = notes;
-        self.told.1 = notes;
+    /// Counts these as told already: they stood in the task, or an interrupted run of the round had them.
+    pub(super) fn skip(&mut self, requests: usize, notes: usize) {
+        self.offered = (requests, notes);
+        self.told = self.offered;
     }
 
     fn take(&mut self) -> Vec<Note> {
@@ -91,7 +91,9 @@ impl Journal for Host {
         };
         self.parts.store.journal_append(&self.lease, &line).await.map_err(stop)?;
         self.charge(&record).await?;
-        self.within_limits()?;
+        if !only_finishes(&record) {
+            self.within_limits()?;
+        }
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(notes.take())
     }
@@ -102,6 +104,16 @@ fn stop(error: StoreError) -> Stop {
         StoreError::LeaseLost => Stop::LeaseLost,
         other => Stop::Broken(other.to_string()),
     }
+}
+
+/// A reply that only says it is done needs no more budget: finished work is not thrown away for it.
+fn only_finishes(record: &Record) -> bool {
+    let Record::Replied { message: Message::Assistant { parts }, .. } = record else { return false };
+    let mut calls = parts.iter().filter_map(|part| match part {
+        Part::Call { tool, .. } => Some(tool == "finish"),
+        _ => None,
+    });
+    calls.next() == Some(true) && calls.all(|finish| finish)
 }
 
 impl Host {

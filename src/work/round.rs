@@ -7,7 +7,7 @@ use super::{
     look,
 };
 use crate::{
-    agent::{End, Outcome, Record, RedCheck, Stop, Task, Turn, Workspace},
+    agent::{End, Message, Outcome, Record, RedCheck, Stop, Task, Turn, Workspace},
     domain::{
         Entry, Phase, Sha, State,
         policy::{Flag, Ruling, Survey, rule, survey},
@@ -196,8 +196,8 @@ impl Round {
         let mut counted = Used::default();
         count(&lines, here, &mut counted);
         {
-            let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-            notes.skip(state.facts.notes.len());
+            let (requests, plain) = told_before(&state, &lines, here);
+            notes.lock().unwrap_or_else(PoisonError::into_inner).skip(requests, plain);
         }
         offer(&notes, &state);
         let host = Host {
@@ -205,7 +205,8 @@ impl Round {
             lease,
             sandbox: sandbox.clone(),
             mirror: mirror.clone(),
-            seeded: start_tree.clone(),
+            // Snapshots tell what differs from what was seeded, which is the checkpoint where there is one.
+            seeded: checkpoint.unwrap_or_else(|| start_tree.clone()),
             request_no: here.0,
             round: here.1,
             notes,
@@ -375,8 +376,27 @@ fn checkpoint(lines: &[JournalLine], here: (u32, u32)) -> Option<Sha> {
     mine.filter_map(|l| l.tree.as_deref()).find_map(|t| Sha::parse(t).ok())
 }
 
-fn records(lines: &[JournalLine]) -> Vec<Record> {
-    lines.iter().filter_map(|l| serde_json::from_value(l.entry.clone()).ok()).collect()
+fn records<'a>(lines: impl IntoIterator<Item = &'a JournalLine>) -> Vec<Record> {
+    lines.into_iter().filter_map(|l| serde_json::from_value(l.entry.clone()).ok()).collect()
+}
+
+/// How many kept requests and notes the agent knows already: on a fresh round what stands in the task, on a resumed one
+/// what its journal shows besides.
+fn told_before(state: &State, lines: &[JournalLine], here: (u32, u32)) -> (usize, usize) {
+    let facts = &state.facts;
+    let said: Vec<String> = records(lines.iter().filter(|l| (l.request, l.round) == here))
+        .into_iter()
+        .filter_map(|record| match record {
+            Record::Said { message: Message::User { text } } => Some(text),
+            _ => None,
+        })
+        .collect();
+    if said.is_empty() {
+        return (0, facts.notes.len());
+    }
+    let knows = |text: &str| said.iter().any(|s| s.contains(Clean::new(text).as_str()));
+    let requests = facts.kept.iter().take_while(|r| knows(&r.instruction)).count();
+    (requests, facts.notes.iter().take_while(|n| knows(n)).count())
 }
 
 /// What an interrupted round used before: it is not paid for twice, and counts once.
@@ -403,7 +423,7 @@ async fn turn(
     let mut instructions = None;
     for name in ["AGENTS.md", "CLAUDE.md"] {
         if let Some(bytes) = mirror.file(base, name, INSTRUCTIONS).await? {
-            instructions = Some(Clean::new(&String::from_utf8_lossy(&bytes)));
+            instructions = Some(Clean::plain(&String::from_utf8_lossy(&bytes)));
             break;
         }
     }
@@ -441,9 +461,9 @@ fn task(state: &State, rounds: u32) -> Task {
 
 fn red(failure: &crate::domain::Failure) -> RedCheck {
     RedCheck {
-        name: Clean::new(&failure.check),
-        line: Clean::new(&failure.line),
-        excerpt: Clean::new(&failure.excerpt),
-        tests: failure.tests.iter().map(|t| Clean::new(t)).collect(),
+        name: Clean::plain(&failure.check),
+        line: Clean::plain(&failure.line),
+        excerpt: Clean::plain(&failure.excerpt),
+        tests: failure.tests.iter().map(|t| Clean::plain(t)).collect(),
     }
 }

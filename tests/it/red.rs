@@ -110,7 +110,7 @@ async fn an_empty_repository_is_said() {
     let mut t = World::new().repository(repository).start().await;
     t.comment("/code").by("alice").on(ISSUE);
     t.settle().await;
-    assert_eq!(t.phases().await, "queued → done(engine_failed)");
+    assert_eq!(t.phases().await, "queued → done(cannot_begin)");
     assert!(t.said().concat().contains("no commit"), "{:?}", t.said());
     t.end().await;
 }

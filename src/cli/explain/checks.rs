@@ -39,9 +39,10 @@ pub(in crate::cli) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let checks: Checks = serde_json::from_value(arguments.input.value()?).with_context(|| {
-        format!("{} is not an object with check_suites, check_runs, statuses", arguments.input.file)
-    })?;
+    let kind = || format!("{} is not an object with check_suites, check_runs, statuses", arguments.input.file);
+    let value = arguments.input.value()?;
+    anyhow::ensure!(value.is_object(), kind());
+    let checks: Checks = serde_json::from_value(value).with_context(kind)?;
     let limits = Limits::default();
     let now = match &arguments.now {
         Some(text) => time(text)?,

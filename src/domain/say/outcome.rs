@@ -24,6 +24,9 @@ pub(super) fn face(outcome: &Outcome, voice: &Voice<'_>) -> Face {
         Outcome::Limit { which } => limit(which, voice),
         Outcome::Budget { which } => budget(which, voice),
         Outcome::Refused { why } => refused(why, voice),
+        Outcome::CannotBegin { why } => {
+            told(format!("Needs you: work on {} cannot begin.", voice.thread()), vec![why.clone()])
+        }
         Outcome::EngineFailed { why } => engine_failed(why, voice),
         Outcome::StoodDown { head } => stood_down(head.short(), voice),
         Outcome::NoAnswer => no_answer(voice),

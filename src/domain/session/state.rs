@@ -131,6 +131,11 @@ pub enum Outcome {
         /// Why, and what would allow it.
         why: String,
     },
+    /// No round can begin as things are in the repository.
+    CannotBegin {
+        /// Why, and what would change it.
+        why: String,
+    },
     /// The engine or the model could not work.
     EngineFailed {
         /// What was seen, and who can mend it.

@@ -306,7 +306,7 @@ impl Next<'_> {
 
     fn cannot_begin(&mut self, why: String) -> Result<Taken, IllegalTransition> {
         self.expect("CannotBegin", self.state.phase == Phase::Queued)?;
-        self.answer(Outcome::EngineFailed { why });
+        self.answer(Outcome::CannotBegin { why });
         Ok(Ok(()))
     }
 

@@ -41,7 +41,7 @@ pub(super) async fn settle(parts: &Parts, app: &App, trigger: Trigger) -> Result
         on: trigger.on,
         live: sessions.live.as_ref().is_some_and(|s| s.state.is_live()),
     };
-    let asks = Asks { parts, app, repository, trigger: &trigger, subject };
+    let asks = Asks { parts, repository, trigger: &trigger, subject };
     let (fate, mut acceptance) = match command::read(&trigger.text, &reading) {
         Read::Nothing(reason) => return Ok(ignored(reason)),
         Read::Mistake(sentence) => asks.answer(&sessions, sentence).await?,
@@ -73,7 +73,6 @@ impl Sessions {
 /// Somebody who may command, and what they said.
 struct Asks<'a> {
     parts: &'a Parts,
-    app: &'a App,
     repository: Repository,
     trigger: &'a Trigger,
     subject: Subject,
@@ -171,7 +170,6 @@ impl Asks<'_> {
             branch: self.free_branch(issue).await?,
         };
         let now = self.parts.store.now().await?;
-        let _ = self.app;
         Ok(session::start(from, now))
     }
 
