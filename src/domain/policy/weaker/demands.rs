@@ -1,6 +1,6 @@
 //! What tests demand: assertions, expected values, cases in tables. Each must still be demanded, or more strictly.
 
-use super::{Moved, Sides, signs, squeezed};
+use super::{Moved, Sides, signs, squeezed, weight};
 use crate::domain::{policy::paths, text::pattern::pattern};
 use regex::Regex;
 use std::collections::{HashMap, HashSet};
@@ -40,38 +40,14 @@ fn looser(gone: &str, new: &mut Vec<String>, moved: &Moved) -> Option<String> {
         return Some(format!("{} is no longer demanded", super::shown(gone)));
     };
     let now = new.swap_remove(at);
-    if keeps(gone, &now, moved) {
+    if weight::keeps(gone, &now, moved) {
         return None;
     }
     Some(format!("{} became {}", super::shown(gone), super::shown(&now)))
 }
 
-/// Does the new demand ask at least what the old one asked?
-fn keeps(old: &str, new: &str, moved: &Moved) -> bool {
-    // The words of the assertion itself are weighed by their strength.
-    let own = pattern!(
-        r"(?i)^(?:assert|expect|to|be|self|t|is|that|equals?|eq|same|true|should|must|check|require)\w*$"
-    );
-    let (before, after) = (tokens(old), tokens(new));
-    let lost = without(&before, &after);
-    let come = without(&after, &before);
-    let is_kept = |token: &String| moved.lost_names.contains(token) || own.is_match(token);
-    lost.iter().all(is_kept)
-        && !come.iter().any(|token| is_soft(token))
-        && strength(new) >= strength(old)
-        && !is_trivial(new)
-}
-
-/// Words and signs that make a demand weaker when they come into it.
-fn is_soft(token: &str) -> bool {
-    pattern!(
-        r"(?i)^(?:or|any|anything|approx\w*|isclose|closeto|tobecloseto|almost\w*|round|floor|ceil|int|lower\w*|upper\w*|strip|trim\w*|sorted|sort|set|len|length|size|count|startswith|starts_with|endswith|contains|in|not|if|else|matches|ignore\w*|is_ok|is_some|typeof|isinstance|bool|catch|unwrap_or\w*|abs|places|delta|rel|tolerance|skip|environ|env|getenv)$|^(?:\|\||\?|>=|<=|!=|>|<|\*|\+|-|/|%)$"
-    )
-    .is_match(token)
-}
-
 /// What `these` has more often than `those`.
-fn without(these: &[String], those: &[String]) -> Vec<String> {
+pub(super) fn without(these: &[String], those: &[String]) -> Vec<String> {
     let mut rest = those.to_vec();
     let gone = these.iter().filter(|token| match rest.iter().position(|other| other == *token) {
         Some(at) => {
@@ -81,54 +57,6 @@ fn without(these: &[String], those: &[String]) -> Vec<String> {
         None => true,
     });
     gone.cloned().collect()
-}
-
-/// How much an assertion asks: 3 a value, 2 a relation, 1 that there is something.
-fn strength(demand: &str) -> u8 {
-    let weak = pattern!(
-        r"(?i)is\s*not\s*none|notnone|not_?null|not_?nil|tobedefined|tobetruthy|not\.tothrow|isinstance|isok\b|noerror|not_?empty|tohavebeencalled\(\)|be_truthy|not_?be_nil|is_some\(\)|is_ok\(\)|!==?\s*(?:null|undefined)"
-    );
-    let relation = pattern!(
-        r"(?i)assertin\b|tocontain|contains|include|tomatch|regex|greater|less|>=|<=|!=|notequal|_ne!|almost|close|approx|startswith|instanceof|\bin\b"
-    );
-    let value = pattern!(
-        r"(?i)==|equal|_eq|\beq\b|tobe\(|\bis\(|same|shouldbe|must_equal|raises|throw|should_panic|snapshot|compare"
-    );
-    match demand {
-        d if is_trivial(d) => 0,
-        d if weak.is_match(d) => 1,
-        d if relation.is_match(d) => 2,
-        d if value.is_match(d) => 3,
-        _ => 2,
-    }
-}
-
-/// A demand that is always met.
-fn is_trivial(demand: &str) -> bool {
-    let squeezed = squeezed(demand);
-    let constant = pattern!(
-        r"(?i)^(?:self\.|this\.|assert\.|t\.)?(?:debug_)?assert(?:_?true|\.ok|\.istrue|that)?!?\(?(?:true|1|!false|notfalse)\)?;?$|(?:expect|assert(?:that)?)\((?:true|1|!0)\)\.?(?:to)?\.?(?:be|equal|eq|istrue|toequal|tobe|tobetruthy)?|(?:len\([^)]*\)|\.length|\.len\(\)|\.size\(\))>=0|\bortrue\b|\|\|true"
-    );
-    let sides = pattern!(r"^(?:[\w.:]*(?:eq|equal|equals|same|strictequal|areequal)!?\()(.*)\)[;,]?$");
-    let compared = pattern!(r"^(?:[\w.:]*assert[\w.]*!?\(?)(.*?)===?(.*?)\)?;?$");
-    let twins = |found: Option<regex::Captures<'_>>| {
-        found.is_some_and(|found| {
-            let inner = found.get(1).map_or("", |m| m.as_str());
-            match found.get(2) {
-                Some(second) => inner == second.as_str(),
-                None => {
-                    let half = inner.len() / 2;
-                    inner.len() % 2 == 1
-                        && inner.is_char_boundary(half)
-                        && inner.as_bytes().get(half) == Some(&b',')
-                        && inner[..half] == inner[half + 1..]
-                }
-            }
-        })
-    };
-    constant.is_match(&squeezed)
-        || twins(sides.captures(&squeezed.to_lowercase()))
-        || twins(compared.captures(&squeezed))
 }
 
 /// Lines that decide what is tested (rows of tables, inputs, loops, conditions, calls) that are gone or changed.
@@ -166,7 +94,8 @@ fn holds(hunk: &[String], whole: &str, line: &str, moved: &Moved) -> bool {
     let is_there = |row: &str| {
         !text.replace_all(row, "").contains(|c: char| c.is_ascii_digit()) || whole.contains(&squeezed(row))
     };
-    without(&tokens(line), hunk).iter().all(|token| moved.lost_names.contains(token))
+    let how = pattern!(r"^(?:const|let|var|val|final|static|mut|auto)$");
+    without(&tokens(line), hunk).iter().all(|token| moved.lost_names.contains(token) || how.is_match(token))
         && row.find_iter(line).all(|row| is_there(row.as_str()))
 }
 
@@ -232,14 +161,14 @@ fn statement(lines: &[&str]) -> usize {
 }
 
 /// How alike two demands are, in hundredths: common words of all words.
-fn likeness(one: &str, other: &str) -> usize {
+pub(super) fn likeness(one: &str, other: &str) -> usize {
     let (a, b) = (tokens(one), tokens(other));
     let common = a.len() - without(&a, &b).len();
     common * 100 / (a.len() + b.len() - common).max(1)
 }
 
 /// Names, numbers, texts and operators, in order.
-fn tokens(text: &str) -> Vec<String> {
+pub(super) fn tokens(text: &str) -> Vec<String> {
     pattern!(r#"[A-Za-z_]\w*|\d[\w.]*|"[^"]*"|'[^']*'|[=!<>]=+|\|\||&&|[-+*/%<>?]"#)
         .find_iter(text)
         .map(|token| token.as_str().trim_matches(['"', '\'']).to_owned())
@@ -252,7 +181,7 @@ pub(super) fn names(text: &str) -> HashSet<String> {
 }
 
 /// What `these` has more often than `those`.
-fn minus(these: &[String], those: &[String]) -> Vec<String> {
+pub(super) fn minus(these: &[String], those: &[String]) -> Vec<String> {
     let mut left: HashMap<String, usize> = HashMap::new();
     those.iter().for_each(|demand| *left.entry(squeezed(demand)).or_default() += 1);
     these

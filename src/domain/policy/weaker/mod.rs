@@ -8,8 +8,10 @@ mod cases;
 mod ci;
 mod code;
 mod demands;
+mod documented;
 mod signs;
 mod special;
+mod weight;
 
 use super::{FileDiff, Flag, paths};
 use std::collections::HashMap;
@@ -29,6 +31,7 @@ pub(super) fn flags(files: &[FileDiff]) -> Vec<Flag> {
         seen.extend(cases::gone(sides, &moved));
         seen.extend(demands::fewer(sides, &moved));
         seen.extend(signs::off(sides, &moved));
+        seen.extend(documented::changed(sides, &moved));
         seen.extend(special::cases(sides));
         seen.extend(ci::softer(sides));
         seen.dedup();
