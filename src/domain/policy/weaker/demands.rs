@@ -8,6 +8,9 @@ use std::collections::{HashMap, HashSet};
 /// Lines an assertion may go on for.
 const STATEMENT: usize = 40;
 
+/// Demands compared with each other: every one with every one.
+const PAIRS: usize = 300;
+
 /// Demands that a change takes away or makes looser.
 pub(super) fn fewer(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     if !sides.had_tests()
@@ -20,7 +23,11 @@ pub(super) fn fewer(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     let after = all(&sides.file.path, &sides.new.test);
     let mut gone = minus(&before, &after);
     gone.retain(|demand| moved.demands.get(demand).is_none_or(|count| *count < 0));
+    if gone.len() > PAIRS {
+        return vec![format!("{} demands are gone or changed, too many to compare one by one", gone.len())];
+    }
     let mut new = minus(&after, &before);
+    new.truncate(PAIRS);
     let mut seen: Vec<String> = gone.iter().filter_map(|demand| looser(demand, &mut new, moved)).collect();
     if seen.is_empty() {
         seen.extend(values(sides, moved));
@@ -59,12 +66,16 @@ pub(super) fn without(these: &[String], those: &[String]) -> Vec<String> {
     gone.cloned().collect()
 }
 
+/// Lines that are gone and looked at; a change of more is read by nobody line by line.
+const LINES: usize = 2_000;
+
 /// Lines that decide what is tested (rows of tables, inputs, loops, conditions, calls) that are gone or changed.
 fn values(sides: &Sides<'_>, moved: &Moved) -> Option<String> {
     let hunks = hunks(&super::added(&sides.old.test, &sides.new.test));
     let whole = squeezed(&sides.new.test);
     super::added(&sides.new.test, &sides.old.test)
         .into_iter()
+        .take(LINES)
         .filter(|(_, line)| decides(line, is_shell(&sides.file.path)) && !signs::is_amount(line))
         .filter(|(_, line)| moved.lines.get(&squeezed(line)).is_none_or(|count| *count < 0))
         .find(|(_, line)| !hunks.iter().any(|hunk| holds(hunk, &whole, line, moved)))
@@ -87,20 +98,25 @@ fn is_shell(path: &str) -> bool {
 }
 
 /// Does a run of new lines say all that a line that is gone said?
-fn holds(hunk: &[String], whole: &str, line: &str, moved: &Moved) -> bool {
+fn holds(hunk: &HashMap<String, usize>, whole: &str, line: &str, moved: &Moved) -> bool {
     let row = pattern!(r"[(\[{][^()\[\]{}]*[)\]}]");
     let text = pattern!(r#""[^"]*"|'[^']*'"#);
+    let how = pattern!(r"^(?:const|let|var|val|final|static|mut|auto)$");
     // A row of numbers is held together by its brackets: all of it is there, or it is another row.
     let is_there = |row: &str| {
         !text.replace_all(row, "").contains(|c: char| c.is_ascii_digit()) || whole.contains(&squeezed(row))
     };
-    let how = pattern!(r"^(?:const|let|var|val|final|static|mut|auto)$");
-    without(&tokens(line), hunk).iter().all(|token| moved.lost_names.contains(token) || how.is_match(token))
+    let is_said = |token: &String, times: usize| {
+        hunk.get(token).is_some_and(|count| *count >= times)
+            || moved.lost_names.contains(token)
+            || how.is_match(token)
+    };
+    counted(tokens(line)).iter().all(|(token, times)| is_said(token, *times))
         && row.find_iter(line).all(|row| is_there(row.as_str()))
 }
 
-/// Runs of neighbouring lines, as tokens.
-fn hunks(lines: &[(usize, &str)]) -> Vec<Vec<String>> {
+/// Runs of neighbouring lines, as tokens with how often each stands there.
+fn hunks(lines: &[(usize, &str)]) -> Vec<HashMap<String, usize>> {
     let mut hunks: Vec<(usize, Vec<String>)> = Vec::new();
     for (at, line) in lines {
         match hunks.last_mut() {
@@ -111,7 +127,13 @@ fn hunks(lines: &[(usize, &str)]) -> Vec<Vec<String>> {
             _ => hunks.push((*at, tokens(line))),
         }
     }
-    hunks.into_iter().map(|(_, hunk)| hunk).collect()
+    hunks.into_iter().map(|(_, hunk)| counted(hunk)).collect()
+}
+
+fn counted(tokens: Vec<String>) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    tokens.into_iter().for_each(|token| *counts.entry(token).or_default() += 1);
+    counts
 }
 
 /// All demands of a test file, each on one line.

@@ -7,6 +7,9 @@ use super::{
 };
 use crate::domain::{policy::paths, text::pattern::pattern};
 
+/// Examples compared with each other in one file.
+const EXAMPLES: usize = 200;
+
 /// Examples that promise something else now, or are no longer run. A new or a dropped one is the author's business.
 pub(super) fn changed(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     if sides.file.new_mode.is_none() || sides.file.old_mode.is_none() {
@@ -14,13 +17,14 @@ pub(super) fn changed(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     }
     let path = &sides.file.path;
     let (before, after) = (examples(path, &sides.old.raw), examples(path, &sides.new.raw));
-    let new = minus(&after, &before);
+    let mut new = minus(&after, &before);
+    new.truncate(EXAMPLES);
     let became = |gone: &String| {
         let now = new.iter().max_by_key(|now| likeness(gone, now)).filter(|now| likeness(gone, now) >= 40)?;
         (!weight::keeps(gone, now, moved))
             .then(|| format!("the example {} became {}", shown(gone), shown(now)))
     };
-    let mut seen: Vec<String> = minus(&before, &after).iter().filter_map(became).collect();
+    let mut seen: Vec<String> = minus(&before, &after).iter().take(EXAMPLES).filter_map(became).collect();
     let not_run = |text: &str| {
         pattern!(r"(?m)^\s*//[/!]\s*```\s*(?:\w+,)?(?:ignore|no_run|text|should_panic)\b")
             .find_iter(text)

@@ -161,7 +161,7 @@ pub(super) fn squeezed(text: &str) -> String {
 }
 
 /// Lines of `new` that `old` has not, with their place; a line that only moved is not among them.
-pub(super) fn added<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
+pub(in crate::domain::policy) fn added<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let mut left: HashMap<String, usize> = HashMap::new();
     old.lines().for_each(|line| *left.entry(squeezed(line)).or_default() += 1);
     new.lines()
