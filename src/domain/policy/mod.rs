@@ -77,3 +77,6 @@ pub fn rule(files: &[FileDiff], rules: &Rules, limits: &Limits, secrets: &[Strin
     let reasons = refuse::reasons(files, rules, limits, &Secrets::new(secrets));
     if reasons.is_empty() { Ruling::Pass { flags: weaker::flags(files) } } else { Ruling::Refuse { reasons } }
 }
+
+#[cfg(test)]
+mod tests;

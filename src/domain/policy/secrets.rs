@@ -60,7 +60,7 @@ pub(super) fn kind(old: &[u8], new: &[u8]) -> Option<&'static str> {
     static ALL: LazyLock<Vec<Regex>> =
         LazyLock::new(|| SHAPES.iter().map(|(_, shape)| compiled_bytes(shape)).collect());
     let known = |found: &[u8]| memchr::memmem::find(old, found).is_some();
-    views(new).iter().find_map(|view| {
+    views(new, false).iter().find_map(|view| {
         ALL.iter().zip(SHAPES).find_map(|(shape, (name, _))| {
             shape
                 .find_iter(view)
@@ -115,7 +115,7 @@ impl Secrets {
     /// Does `bytes` hold one of them, as it is or encoded?
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         let Some(needles) = &self.needles else { return false };
-        views(bytes).iter().any(|view| needles.is_match(view))
+        views(bytes, true).iter().any(|view| needles.is_match(view))
     }
 }
 
@@ -154,15 +154,16 @@ fn encodings(secret: &[u8], needles: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// The bytes as they are, without what may stand between the pieces of a split text, and with encodings undone.
-fn views(bytes: &[u8]) -> Vec<Vec<u8>> {
+/// The bytes as they are and with encodings undone; `glued`: also without what may stand between the pieces of a split
+/// text. (A shape would run on into its neighbours there; only what is known letter by letter can be looked for.)
+fn views(bytes: &[u8], glued: bool) -> Vec<Vec<u8>> {
     let mut views = vec![bytes.to_vec()];
     let mut budget = VIEWS;
     let mut from = 0;
     for _ in 0..DEPTH {
         let until = views.len();
         for at in from..until {
-            let made = undone(&views[at], at == 0);
+            let made = undone(&views[at], glued && at == 0);
             for view in made {
                 if view.len() > budget {
                     return views;
@@ -176,9 +177,9 @@ fn views(bytes: &[u8]) -> Vec<Vec<u8>> {
     views
 }
 
-fn undone(view: &[u8], is_outermost: bool) -> Vec<Vec<u8>> {
+fn undone(view: &[u8], is_glued: bool) -> Vec<Vec<u8>> {
     let mut made = Vec::new();
-    if is_outermost {
+    if is_glued {
         let glue = |b: &u8| b.is_ascii_whitespace() || b"\"'`+,\\.;()[]{}$&|".contains(b);
         made.push(view.iter().copied().filter(|b| !glue(b)).collect());
         made.push(view.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect());

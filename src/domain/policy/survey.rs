@@ -1,8 +1,7 @@
 //! What a change touches, counted: for the reviewer's first look.
 
-use super::{FileDiff, paths};
+use super::{FileDiff, paths, weaker};
 use serde::{Deserialize, Serialize};
-use similar::{ChangeTag, TextDiff};
 
 /// What a change touches. Facts of ours, from the two trees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,24 +78,13 @@ fn touched(file: &FileDiff) -> Touched {
     let side =
         |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
     let (old, new) = (side(&file.old), side(&file.new));
-    let diff = TextDiff::from_lines(&old, &new);
-    let (mut added, mut removed, mut lines) = (0, 0, None::<(usize, usize)>);
-    for change in diff.iter_all_changes() {
-        match change.tag() {
-            ChangeTag::Insert => {
-                added += 1;
-                let at = change.new_index().map_or(1, |index| index + 1);
-                lines = Some(lines.map_or((at, at), |(first, _)| (first, at)));
-            }
-            ChangeTag::Delete => removed += 1,
-            ChangeTag::Equal => {}
-        }
-    }
+    // Lines as a bag, not in order: linear however large a file is, and a line that only moved is not counted.
+    let come = weaker::added(&old, &new);
     Touched {
         path: file.path.clone(),
-        added,
-        removed,
-        lines,
+        added: come.len(),
+        removed: weaker::added(&new, &old).len(),
+        lines: come.first().zip(come.last()).map(|((first, _), (last, _))| (first + 1, last + 1)),
         is_test: paths::is_test(&file.path),
         is_new: file.old_mode.is_none(),
         is_manifest: paths::is_manifest(&file.path),

@@ -6,6 +6,7 @@
 mod commit;
 mod face;
 mod live;
+mod looks;
 mod message;
 mod outcome;
 mod pull;

@@ -1,6 +1,6 @@
 //! The pull request: what the agent says, what was seen, who asked.
 
-use super::{Context, MARKER, outcome, voice::Voice, words};
+use super::{Context, MARKER, looks, voice::Voice, words};
 use crate::domain::{Phase, State, session::Outcome, text};
 
 /// Longest title: what GitHub's lists show on one line.
@@ -53,7 +53,7 @@ fn account(voice: &Voice<'_>) -> String {
 }
 
 fn first_looks(voice: &Voice<'_>) -> String {
-    let looks = outcome::looks(voice);
+    let looks = looks::looks(voice);
     if looks.is_empty() { String::new() } else { format!("**Look here first:** {}", looks.join("; ")) }
 }
 
@@ -81,7 +81,7 @@ fn table(voice: &Voice<'_>) -> String {
     let red = if red.is_empty() { String::new() } else { format!("; red: {}", red.join(", ")) };
     rows.push_str(&format!("| checks | {checks}{red} |\n"));
     if !facts.flags.is_empty() {
-        let flags: Vec<String> = facts.flags.iter().take(10).map(outcome::named).collect();
+        let flags: Vec<String> = facts.flags.iter().take(10).map(looks::named).collect();
         rows.push_str(&format!("| flagged | {} |\n", flags.join("<br>").replace('|', "\\|")));
     }
     rows.push_str(&format!("| sandbox | {} |\n", cell(context.sandbox)));

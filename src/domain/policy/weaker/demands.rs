@@ -1,12 +1,15 @@
 //! What tests demand: assertions, expected values, cases in tables. Each must still be demanded, or more strictly.
 
-use super::{Moved, Sides, signs, squeezed};
+use super::{Moved, Sides, signs, squeezed, weight};
 use crate::domain::{policy::paths, text::pattern::pattern};
 use regex::Regex;
 use std::collections::{HashMap, HashSet};
 
 /// Lines an assertion may go on for.
 const STATEMENT: usize = 40;
+
+/// Demands compared with each other: every one with every one.
+const PAIRS: usize = 300;
 
 /// Demands that a change takes away or makes looser.
 pub(super) fn fewer(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
@@ -20,7 +23,11 @@ pub(super) fn fewer(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     let after = all(&sides.file.path, &sides.new.test);
     let mut gone = minus(&before, &after);
     gone.retain(|demand| moved.demands.get(demand).is_none_or(|count| *count < 0));
+    if gone.len() > PAIRS {
+        return vec![format!("{} demands are gone or changed, too many to compare one by one", gone.len())];
+    }
     let mut new = minus(&after, &before);
+    new.truncate(PAIRS);
     let mut seen: Vec<String> = gone.iter().filter_map(|demand| looser(demand, &mut new, moved)).collect();
     if seen.is_empty() {
         seen.extend(values(sides, moved));
@@ -40,38 +47,14 @@ fn looser(gone: &str, new: &mut Vec<String>, moved: &Moved) -> Option<String> {
         return Some(format!("{} is no longer demanded", super::shown(gone)));
     };
     let now = new.swap_remove(at);
-    if keeps(gone, &now, moved) {
+    if weight::keeps(gone, &now, moved) {
         return None;
     }
     Some(format!("{} became {}", super::shown(gone), super::shown(&now)))
 }
 
-/// Does the new demand ask at least what the old one asked?
-fn keeps(old: &str, new: &str, moved: &Moved) -> bool {
-    // The words of the assertion itself are weighed by their strength.
-    let own = pattern!(
-        r"(?i)^(?:assert|expect|to|be|self|t|is|that|equals?|eq|same|true|should|must|check|require)\w*$"
-    );
-    let (before, after) = (tokens(old), tokens(new));
-    let lost = without(&before, &after);
-    let come = without(&after, &before);
-    let is_kept = |token: &String| moved.lost_names.contains(token) || own.is_match(token);
-    lost.iter().all(is_kept)
-        && !come.iter().any(|token| is_soft(token))
-        && strength(new) >= strength(old)
-        && !is_trivial(new)
-}
-
-/// Words and signs that make a demand weaker when they come into it.
-fn is_soft(token: &str) -> bool {
-    pattern!(
-        r"(?i)^(?:or|any|anything|approx\w*|isclose|closeto|tobecloseto|almost\w*|round|floor|ceil|int|lower\w*|upper\w*|strip|trim\w*|sorted|sort|set|len|length|size|count|startswith|starts_with|endswith|contains|in|not|if|else|matches|ignore\w*|is_ok|is_some|typeof|isinstance|bool|catch|unwrap_or\w*|abs|places|delta|rel|tolerance|skip|environ|env|getenv)$|^(?:\|\||\?|>=|<=|!=|>|<|\*|\+|-|/|%)$"
-    )
-    .is_match(token)
-}
-
 /// What `these` has more often than `those`.
-fn without(these: &[String], those: &[String]) -> Vec<String> {
+pub(super) fn without(these: &[String], those: &[String]) -> Vec<String> {
     let mut rest = those.to_vec();
     let gone = these.iter().filter(|token| match rest.iter().position(|other| other == *token) {
         Some(at) => {
@@ -83,53 +66,8 @@ fn without(these: &[String], those: &[String]) -> Vec<String> {
     gone.cloned().collect()
 }
 
-/// How much an assertion asks: 3 a value, 2 a relation, 1 that there is something.
-fn strength(demand: &str) -> u8 {
-    let weak = pattern!(
-        r"(?i)is\s*not\s*none|notnone|not_?null|not_?nil|tobedefined|tobetruthy|not\.tothrow|isinstance|isok\b|noerror|not_?empty|tohavebeencalled\(\)|be_truthy|not_?be_nil|is_some\(\)|is_ok\(\)|!==?\s*(?:null|undefined)"
-    );
-    let relation = pattern!(
-        r"(?i)assertin\b|tocontain|contains|include|tomatch|regex|greater|less|>=|<=|!=|notequal|_ne!|almost|close|approx|startswith|instanceof|\bin\b"
-    );
-    let value = pattern!(
-        r"(?i)==|equal|_eq|\beq\b|tobe\(|\bis\(|same|shouldbe|must_equal|raises|throw|should_panic|snapshot|compare"
-    );
-    match demand {
-        d if is_trivial(d) => 0,
-        d if weak.is_match(d) => 1,
-        d if relation.is_match(d) => 2,
-        d if value.is_match(d) => 3,
-        _ => 2,
-    }
-}
-
-/// A demand that is always met.
-fn is_trivial(demand: &str) -> bool {
-    let squeezed = squeezed(demand);
-    let constant = pattern!(
-        r"(?i)^(?:self\.|this\.|assert\.|t\.)?(?:debug_)?assert(?:_?true|\.ok|\.istrue|that)?!?\(?(?:true|1|!false|notfalse)\)?;?$|(?:expect|assert(?:that)?)\((?:true|1|!0)\)\.?(?:to)?\.?(?:be|equal|eq|istrue|toequal|tobe|tobetruthy)?|(?:len\([^)]*\)|\.length|\.len\(\)|\.size\(\))>=0|\bortrue\b|\|\|true"
-    );
-    let sides = pattern!(r"^(?:[\w.:]*(?:eq|equal|equals|same|strictequal|areequal)!?\()(.*)\)[;,]?$");
-    let compared = pattern!(r"^(?:[\w.:]*assert[\w.]*!?\(?)(.*?)===?(.*?)\)?;?$");
-    let twins = |found: Option<regex::Captures<'_>>| {
-        found.is_some_and(|found| {
-            let inner = found.get(1).map_or("", |m| m.as_str());
-            match found.get(2) {
-                Some(second) => inner == second.as_str(),
-                None => {
-                    let half = inner.len() / 2;
-                    inner.len() % 2 == 1
-                        && inner.is_char_boundary(half)
-                        && inner.as_bytes().get(half) == Some(&b',')
-                        && inner[..half] == inner[half + 1..]
-                }
-            }
-        })
-    };
-    constant.is_match(&squeezed)
-        || twins(sides.captures(&squeezed.to_lowercase()))
-        || twins(compared.captures(&squeezed))
-}
+/// Lines that are gone and looked at; a change of more is read by nobody line by line.
+const LINES: usize = 2_000;
 
 /// Lines that decide what is tested (rows of tables, inputs, loops, conditions, calls) that are gone or changed.
 fn values(sides: &Sides<'_>, moved: &Moved) -> Option<String> {
@@ -137,6 +75,7 @@ fn values(sides: &Sides<'_>, moved: &Moved) -> Option<String> {
     let whole = squeezed(&sides.new.test);
     super::added(&sides.new.test, &sides.old.test)
         .into_iter()
+        .take(LINES)
         .filter(|(_, line)| decides(line, is_shell(&sides.file.path)) && !signs::is_amount(line))
         .filter(|(_, line)| moved.lines.get(&squeezed(line)).is_none_or(|count| *count < 0))
         .find(|(_, line)| !hunks.iter().any(|hunk| holds(hunk, &whole, line, moved)))
@@ -159,19 +98,25 @@ fn is_shell(path: &str) -> bool {
 }
 
 /// Does a run of new lines say all that a line that is gone said?
-fn holds(hunk: &[String], whole: &str, line: &str, moved: &Moved) -> bool {
+fn holds(hunk: &HashMap<String, usize>, whole: &str, line: &str, moved: &Moved) -> bool {
     let row = pattern!(r"[(\[{][^()\[\]{}]*[)\]}]");
     let text = pattern!(r#""[^"]*"|'[^']*'"#);
+    let how = pattern!(r"^(?:const|let|var|val|final|static|mut|auto)$");
     // A row of numbers is held together by its brackets: all of it is there, or it is another row.
     let is_there = |row: &str| {
         !text.replace_all(row, "").contains(|c: char| c.is_ascii_digit()) || whole.contains(&squeezed(row))
     };
-    without(&tokens(line), hunk).iter().all(|token| moved.lost_names.contains(token))
+    let is_said = |token: &String, times: usize| {
+        hunk.get(token).is_some_and(|count| *count >= times)
+            || moved.lost_names.contains(token)
+            || how.is_match(token)
+    };
+    counted(tokens(line)).iter().all(|(token, times)| is_said(token, *times))
         && row.find_iter(line).all(|row| is_there(row.as_str()))
 }
 
-/// Runs of neighbouring lines, as tokens.
-fn hunks(lines: &[(usize, &str)]) -> Vec<Vec<String>> {
+/// Runs of neighbouring lines, as tokens with how often each stands there.
+fn hunks(lines: &[(usize, &str)]) -> Vec<HashMap<String, usize>> {
     let mut hunks: Vec<(usize, Vec<String>)> = Vec::new();
     for (at, line) in lines {
         match hunks.last_mut() {
@@ -182,7 +127,13 @@ fn hunks(lines: &[(usize, &str)]) -> Vec<Vec<String>> {
             _ => hunks.push((*at, tokens(line))),
         }
     }
-    hunks.into_iter().map(|(_, hunk)| hunk).collect()
+    hunks.into_iter().map(|(_, hunk)| counted(hunk)).collect()
+}
+
+fn counted(tokens: Vec<String>) -> HashMap<String, usize> {
+    let mut counts = HashMap::new();
+    tokens.into_iter().for_each(|token| *counts.entry(token).or_default() += 1);
+    counts
 }
 
 /// All demands of a test file, each on one line.
@@ -232,14 +183,14 @@ fn statement(lines: &[&str]) -> usize {
 }
 
 /// How alike two demands are, in hundredths: common words of all words.
-fn likeness(one: &str, other: &str) -> usize {
+pub(super) fn likeness(one: &str, other: &str) -> usize {
     let (a, b) = (tokens(one), tokens(other));
     let common = a.len() - without(&a, &b).len();
     common * 100 / (a.len() + b.len() - common).max(1)
 }
 
 /// Names, numbers, texts and operators, in order.
-fn tokens(text: &str) -> Vec<String> {
+pub(super) fn tokens(text: &str) -> Vec<String> {
     pattern!(r#"[A-Za-z_]\w*|\d[\w.]*|"[^"]*"|'[^']*'|[=!<>]=+|\|\||&&|[-+*/%<>?]"#)
         .find_iter(text)
         .map(|token| token.as_str().trim_matches(['"', '\'']).to_owned())
@@ -252,7 +203,7 @@ pub(super) fn names(text: &str) -> HashSet<String> {
 }
 
 /// What `these` has more often than `those`.
-fn minus(these: &[String], those: &[String]) -> Vec<String> {
+pub(super) fn minus(these: &[String], those: &[String]) -> Vec<String> {
     let mut left: HashMap<String, usize> = HashMap::new();
     those.iter().for_each(|demand| *left.entry(squeezed(demand)).or_default() += 1);
     these

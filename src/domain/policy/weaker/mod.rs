@@ -8,8 +8,10 @@ mod cases;
 mod ci;
 mod code;
 mod demands;
+mod documented;
 mod signs;
 mod special;
+mod weight;
 
 use super::{FileDiff, Flag, paths};
 use std::collections::HashMap;
@@ -29,6 +31,7 @@ pub(super) fn flags(files: &[FileDiff]) -> Vec<Flag> {
         seen.extend(cases::gone(sides, &moved));
         seen.extend(demands::fewer(sides, &moved));
         seen.extend(signs::off(sides, &moved));
+        seen.extend(documented::changed(sides, &moved));
         seen.extend(special::cases(sides));
         seen.extend(ci::softer(sides));
         seen.dedup();
@@ -158,7 +161,7 @@ pub(super) fn squeezed(text: &str) -> String {
 }
 
 /// Lines of `new` that `old` has not, with their place; a line that only moved is not among them.
-pub(super) fn added<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
+pub(in crate::domain::policy) fn added<'a>(old: &str, new: &'a str) -> Vec<(usize, &'a str)> {
     let mut left: HashMap<String, usize> = HashMap::new();
     old.lines().for_each(|line| *left.entry(squeezed(line)).or_default() += 1);
     new.lines()

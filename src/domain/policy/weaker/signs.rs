@@ -13,7 +13,7 @@ pub(super) fn off(sides: &Sides<'_>, moved: &Moved) -> Vec<String> {
     let skip = skip(&sides.file.path);
     let mut seen = Vec::new();
     for (at, line) in added(&sides.old.test, &sides.new.test) {
-        if let Some(what) = mark(skip, line).filter(|_| known.touches(at, line)) {
+        if let Some(what) = mark(skip, line).filter(|_| ends_all(line) || known.touches(at, line)) {
             seen.push(format!("{what}: {}", shown(line)));
         }
     }
@@ -129,6 +129,14 @@ fn skip(path: &str) -> &'static Regex {
 fn ends_early(line: &str) -> bool {
     pattern!(
         r"^\s*return(?:\s+(?:0|true|True|nil|None|null|undefined|Ok\(\(\)\)))?\s*;?\s*$|^\s*exit\s+0\b|\b(?:sys\.exit|os\._exit|process\.exit|os\.Exit|System\.exit)\s*\(\s*0?\s*\)|^\s*if\b.*\)?\s*(?:\{\s*)?return\s*;?\s*\}?\s*$|^\s*(?:if\b.*\{\s*)?(?:continue|next)\b\s*;?\s*\}?\s*$"
+    )
+    .is_match(line)
+}
+
+/// The end of the whole run, wherever it stands.
+fn ends_all(line: &str) -> bool {
+    pattern!(
+        r"\b(?:sys\.exit|os\._exit|process\.exit|os\.Exit|System\.exit|Environment\.Exit)\s*\(\s*0?\s*\)"
     )
     .is_match(line)
 }

@@ -89,9 +89,9 @@ fn answer(text: &str) -> Option<(&str, &str)> {
     let before = pattern!(concat!(
         r#"^\s*(?:\}\s*)?(?:el(?:se\s+)?if|elif|elsif|if|when)\b[^:{]*?(?:={2,3}|\beq\b|\.equals\(|\bis\b|-eq|\bin\b)\s*"#,
         literal!(),
-        r#"[^:{]*?(?:[:{]|\bthen\b|\))\s*(?:return\b|echo\b|\w+\s*:?=|=)?\s*\(?"#,
+        r#"[^:{]*?(?:[:{]|\bthen\b|\))\s*(?:return\b|echo\b|\w+\s*:?=|=)?\s*(?:(?:Ok|Some|Just|Right|String::from)\()?\(?"#,
         literal!(),
-        r"\s*\)?\s*;?\s*(?:\}|$|\s)",
+        r"(?:\.\w+\(\))*\s*\)*\s*;?\s*(?:\}|$|\s)",
     ));
     let after = pattern!(concat!(
         r"^\s*(?:return|result\s*=)\s+",

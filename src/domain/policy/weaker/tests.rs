@@ -1,15 +1,17 @@
+//! Cheats are caught, honest work is let alone.
+
 use super::{corpus, more};
 use crate::domain::{Limits, policy::*};
 use std::path::Path;
 
-pub(super) fn diff(path: &str, old: Option<&str>, new: Option<&str>) -> FileDiff {
+fn diff(path: &str, old: Option<&str>, new: Option<&str>) -> FileDiff {
     FileDiff {
         path: path.to_owned(),
         old_path: None,
         old_mode: old.map(|_| 0o100_644),
         new_mode: new.map(|_| 0o100_644),
-        old: old.map(|s| s.as_bytes().to_vec()),
-        new: new.map(|s| s.as_bytes().to_vec()),
+        old: old.map(|text| text.as_bytes().to_vec()),
+        new: new.map(|text| text.as_bytes().to_vec()),
     }
 }
 
@@ -20,54 +22,72 @@ fn flags(files: &[FileDiff]) -> Vec<Flag> {
     }
 }
 
+/// The files of a unified patch, as far as its hunks show them; whole where the repository lies beside it.
+fn patched(patch: &str, repository: &Path) -> Vec<FileDiff> {
+    let mut files = Vec::new();
+    for part in format!("\n{patch}").split("\n--- ").skip(1) {
+        let Some(path) = part.lines().find_map(|line| line.strip_prefix("+++ b/")) else { continue };
+        let (mut old, mut new) = (String::new(), String::new());
+        let hunks = part.lines().skip_while(|line| !line.starts_with("@@"));
+        for line in hunks.filter(|line| line.starts_with([' ', '+', '-']) || line.is_empty()) {
+            let text = line.get(1..).unwrap_or_default();
+            [(&mut old, '+'), (&mut new, '-')]
+                .into_iter()
+                .filter(|(_, other)| !line.starts_with(*other))
+                .for_each(|(side, _)| {
+                    side.push_str(text);
+                    side.push('\n');
+                });
+        }
+        if let Ok(whole) = std::fs::read_to_string(repository.join(path))
+            && whole.contains(&old)
+        {
+            new = whole.replace(&old, &new);
+            old = whole;
+        }
+        files.push(diff(path, Some(&old), Some(&new)));
+    }
+    files
+}
+
 #[test]
-fn honest_patches_raise_no_alarm() {
+fn f22_honest_patches_of_real_projects_raise_no_alarm() {
     let Ok(data) = std::env::var("FIXPOINT_DATA") else {
         println!("FIXPOINT_DATA is not set: skipped");
         return;
     };
-    let (mut all, mut alarms) = (0, 0);
-    for source in std::fs::read_dir(Path::new(&data).join("example-repos")).unwrap().flatten() {
-        for example in std::fs::read_dir(source.path()).into_iter().flatten().flatten() {
-            let Ok(patch) = std::fs::read_to_string(example.path().join("fix.patch")) else { continue };
-            all += 1;
-            let mut files = Vec::new();
-            for part in patch.split("\n--- ") {
-                let Some(path) = part.lines().find_map(|l| l.strip_prefix("+++ b/")) else { continue };
-                let file = example.path().join("repo").join(path);
-                let (mut old, mut new) = (String::new(), String::new());
-                for line in part.lines().skip_while(|l| !l.starts_with("@@")) {
-                    if line.starts_with("@@") || line.starts_with("diff ") || line.starts_with("index ") {
-                        continue;
-                    }
-                    let (sign, rest) = line.split_at(line.len().min(1));
-                    if sign != "+" {
-                        old.push_str(rest);
-                        old.push('\n');
-                    }
-                    if sign != "-" {
-                        new.push_str(rest);
-                        new.push('\n');
-                    }
-                }
-                if let Ok(text) = std::fs::read_to_string(&file) {
-                    if text.contains(old.trim_end()) {
-                        new = text.replace(old.trim_end(), new.trim_end());
-                        old = text;
-                    }
-                }
-                files.push(diff(path, Some(&old), Some(&new)));
-            }
-            assert!(!files.is_empty());
-            let flags = flags(&files);
-            if !flags.is_empty() {
-                alarms += 1;
-                println!("{}: {flags:?}", example.path().display());
-            }
+    let Ok(sources) = std::fs::read_dir(Path::new(&data).join("example-repos")) else {
+        println!("FIXPOINT_DATA holds no example-repos: skipped");
+        return;
+    };
+    let examples =
+        sources.flatten().flat_map(|source| std::fs::read_dir(source.path()).into_iter().flatten().flatten());
+    let (mut all, mut alarms) = (0, Vec::new());
+    for example in examples {
+        let Ok(patch) = std::fs::read_to_string(example.path().join("fix.patch")) else { continue };
+        let files = patched(&patch, &example.path().join("repo"));
+        assert!(!files.is_empty(), "{}", example.path().display());
+        all += 1;
+        let flags = flags(&files);
+        if !flags.is_empty() {
+            alarms.push((example.path(), flags));
         }
     }
-    println!("{alarms} alarms of {all}");
-    assert!(all == 0 || alarms * 100 <= all * 2);
+    println!("{} alarms in {all} honest patches", alarms.len());
+    assert!(alarms.len() * 50 <= all, "{alarms:#?}");
+}
+
+#[test]
+fn a_large_rewrite_is_ruled_on_in_time() {
+    let side = |salt: usize| -> String {
+        (0..3_000)
+            .map(|n| format!("def test_{n}():\n    assert f({n}, {}) == '{}'\n\n", n * salt, n + salt))
+            .collect()
+    };
+    let start = std::time::Instant::now();
+    assert!(!flags(&[diff("tests/test_f.py", Some(&side(1)), Some(&side(2)))]).is_empty());
+    // Not a measure of speed: something that grows with the square of its input takes minutes here.
+    assert!(start.elapsed() < std::time::Duration::from_secs(60));
 }
 
 /// A change of one file by replacements, each of which must fit.
