@@ -100,7 +100,8 @@ async fn work(tool: Tool) -> anyhow::Result<bool> {
     }
 }
 
-/// Keeps the agent's processes, which are the same user, from opening this one's streams. It makes mischief harder and is not relied on.
+/// Keeps the agent's processes, which are the same user, from opening this one's streams. It makes mischief
+/// harder and is not relied on.
 fn hide() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);

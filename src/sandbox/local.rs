@@ -1,7 +1,7 @@
 //! Commands as processes of this machine: for trying things out. It is no boundary and says so.
 //!
-//! Each sandbox is a folder. Its processes carry that folder's path in their environment, by which all of them are found
-//! again, whoever their parent is by now; one that hides on purpose is not found.
+//! Each sandbox is a folder. Its processes carry that folder's path in their environment, by which all of
+//! them are found again, whoever their parent is by now; one that hides on purpose is not found.
 
 use super::{Command, ENVIRONMENT, Process, Program, Sandbox, SandboxError, Spec, orphan, pump};
 use crate::domain::{Epoch, SessionId};

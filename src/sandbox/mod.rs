@@ -1,4 +1,5 @@
-//! Where untrusted code runs. A sandbox can only `exec` and `stop`; the only place that speaks to a container engine.
+//! Where untrusted code runs. A sandbox can only `exec` and `stop`; the only place that speaks to a container
+//! engine.
 
 mod docker;
 mod local;
@@ -17,7 +18,8 @@ pub trait Sandbox: Send + Sync {
     /// Starts a command in it.
     ///
     /// # Errors
-    /// [`SandboxError::Gone`] after its end; [`SandboxError::NoProgram`], which an engine may tell only when it is waited for.
+    /// [`SandboxError::Gone`] after its end; [`SandboxError::NoProgram`], which an engine may tell only when it
+    /// is waited for.
     async fn exec(&self, command: Command) -> Result<Process, SandboxError>;
     /// Ends it with everything in it; what has ended already is no error.
     ///
@@ -158,7 +160,8 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Starts a sandbox; at return it takes `exec`. What an interrupted start of the same session and epoch left is removed before.
+    /// Starts a sandbox; at return it takes `exec`. What an interrupted start of the same session and epoch
+    /// left is removed before.
     ///
     /// # Errors
     /// Whatever keeps it from being what the specification says: nothing weaker is ever started.
@@ -171,7 +174,8 @@ impl Provider {
 
     /// Removes every sandbox whose session and epoch are not among the live ones; gives how many.
     ///
-    /// One of a session that is not among them at all is left for [`YOUNG`]: it may have begun after the live ones were read.
+    /// One of a session that is not among them at all is left for [`YOUNG`]: it may have begun after the live
+    /// ones were read.
     ///
     /// # Errors
     /// Where the sandboxes cannot be listed or removed.
@@ -198,8 +202,9 @@ impl Provider {
 const ENVIRONMENT: [(&str, &str); 3] = [
     ("USER", "agent"),
     ("LANG", "C.UTF-8"),
-    // Python takes a stale cache for fresh when a file is edited to the same size within a second, which people seldom do and agents
-    // often; and a repository that does not ignore the caches would get them as changes.
+    // Python takes a stale cache for fresh when a file is edited to the same size within a second, which
+    // people seldom do and agents often; and a repository that does not ignore the caches would get them as
+    // changes.
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 

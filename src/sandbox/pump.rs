@@ -3,8 +3,8 @@
 use futures::FutureExt;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
 
-/// Bytes of standard error that wait for a reader. Past this the newest are dropped, so that a reader of standard output alone is
-/// never held up by what it does not look at.
+/// Bytes of standard error that wait for a reader. Past this the newest are dropped, so that a reader of
+/// standard output alone is never held up by what it does not look at.
 const WAITING: usize = 1 << 20;
 
 /// The writing half of a pipe that never blocks its writer.
@@ -36,7 +36,8 @@ pub(super) fn drain(mut from: impl AsyncRead + Send + Unpin + 'static) -> Duplex
     reader
 }
 
-/// A writer whose drop or shutdown closes `to`, even where `to` is half of a connection that closes only as a whole.
+/// A writer whose drop or shutdown closes `to`, even where `to` is half of a connection that closes only as a
+/// whole.
 pub(super) fn closing(mut to: impl AsyncWrite + Send + Unpin + 'static) -> DuplexStream {
     let (writer, mut from) = duplex(64 << 10);
     tokio::spawn(async move {

@@ -1,7 +1,8 @@
-//! `toolbox init`: process 1 of a container. It reaps, and its end is everybody's: when it exits the kernel kills what is left.
+//! `toolbox init`: process 1 of a container. It reaps, and its end is everybody's: when it exits the kernel
+//! kills what is left.
 //!
-//! It ends at the wall clock, on a signal, and when its standard input closes: the host holds the other end, so that a sandbox does not outlive
-//! a host that was killed.
+//! It ends at the wall clock, on a signal, and when its standard input closes: the host holds the other end,
+//! so that a sandbox does not outlive a host that was killed.
 
 use super::wire::READY;
 use rustix::process::{WaitOptions, wait};
@@ -47,7 +48,8 @@ fn reap() {
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
 }
 
-/// On a thread of its own, which the end does not wait for: a read that nobody ends must not keep process 1 alive.
+/// On a thread of its own, which the end does not wait for: a read that nobody ends must not keep process 1
+/// alive.
 fn host_is_gone() -> oneshot::Receiver<()> {
     let (gone, told) = oneshot::channel();
     std::thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! What runs of ours inside the sandbox: the same program, under `fixpoint toolbox …`.
 //!
-//! Whatever it answers is only a claim: the agent's processes share its user and can write into its streams. The host
-//! reads with caps and checks everything again.
+//! Whatever it answers is only a claim: the agent's processes share its user and can write into its streams.
+//! The host reads with caps and checks everything again.
 
 pub mod init;
 pub mod mcp;
@@ -13,8 +13,8 @@ pub mod wire;
 
 use std::path::{Path, PathBuf};
 
-/// Where the toolbox keeps what it must find again: beside the workspace, on the same file system, so that a pack is a
-/// hard link away, and out of the way of an agent that empties its workspace.
+/// Where the toolbox keeps what it must find again: beside the workspace, on the same file system, so that a
+/// pack is a hard link away, and out of the way of an agent that empties its workspace.
 fn keep(workspace: &Path) -> PathBuf {
     workspace.parent().unwrap_or(workspace).join(".fixpoint")
 }

@@ -1,4 +1,5 @@
-//! `toolbox probe`: what a process in the sandbox can see and do, found out from inside before any untrusted code has run there.
+//! `toolbox probe`: what a process in the sandbox can see and do, found out from inside before any untrusted
+//! code has run there.
 
 use super::wire::Findings;
 use std::{
@@ -7,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-/// Where nothing may answer: two public resolvers, the address where clouds hand out credentials, and the usual gateway of a container network.
+/// Where nothing may answer: two public resolvers, the address where clouds hand out credentials, and the
+/// usual gateway of a container network.
 const OUTSIDE: [&str; 4] = ["1.1.1.1:443", "8.8.8.8:53", "169.254.169.254:80", "172.17.0.1:22"];
 
 /// Without a network the kernel refuses at once; whoever lets packets vanish is caught by the interfaces.

@@ -1,7 +1,9 @@
-//! `toolbox seed`: a pack becomes a repository with its files checked out, without a git program in the image.
+//! `toolbox seed`: a pack becomes a repository with its files checked out, without a git program in the
+//! image.
 //!
-//! The pack is the host's own (so its objects are not verified again), without deltas, and shallow: the commit's parents are not in
-//! it. No filter runs, neither here nor in a snapshot: what lies in the workspace is byte for byte what the repository holds.
+//! The pack is the host's own (so its objects are not verified again), without deltas, and shallow: the
+//! commit's parents are not in it. No filter runs, neither here nor in a snapshot: what lies in the workspace
+//! is byte for byte what the repository holds.
 
 use super::{keep, wire};
 use git2::{Index, Indexer, ObjectType, Oid, Repository, RepositoryInitOptions, build::CheckoutBuilder};
@@ -84,7 +86,8 @@ fn receive(git: &Path, input: &mut impl Read) -> anyhow::Result<PathBuf> {
     Ok(packs.join(format!("pack-{}", indexer.commit()?)))
 }
 
-/// The checkpoint's files over the commit's; the index keeps the commit's, so that the difference shows as work not yet committed.
+/// The checkpoint's files over the commit's; the index keeps the commit's, so that the difference shows as
+/// work not yet committed.
 fn check_out_over(repository: &Repository, tree: Oid) -> Result<Oid, git2::Error> {
     let tree = repository.find_object(tree, Some(ObjectType::Tree))?;
     let mut checkout = CheckoutBuilder::new();
@@ -93,7 +96,8 @@ fn check_out_over(repository: &Repository, tree: Oid) -> Result<Oid, git2::Error
     Ok(tree.id())
 }
 
-/// Keeps the seeded tree in a git directory of the toolbox's own: what the agent does to `.git` changes no snapshot.
+/// Keeps the seeded tree in a git directory of the toolbox's own: what the agent does to `.git` changes no
+/// snapshot.
 fn remember(repository: &Repository, workspace: &Path, pack: &Path, tree: Oid) -> anyhow::Result<()> {
     let directory = shadow(workspace);
     let mut options = RepositoryInitOptions::new();
@@ -108,7 +112,8 @@ fn remember(repository: &Repository, workspace: &Path, pack: &Path, tree: Oid) -
     // The strongest of all attribute files: no conversion, whatever the workspace's own say.
     fs::write(directory.join("info/attributes"), "* -text -eol -ident -filter -working-tree-encoding\n")?;
 
-    // The index holds what the files' stat was when they were written: it spares the snapshots reading them all.
+    // The index holds what the files' stat was when they were written: it spares the snapshots reading them
+    // all.
     fs::copy(repository.path().join("index"), directory.join("index"))?;
     let shadow = Repository::open_bare(&directory)?;
     let mut index = Index::open(&directory.join("index"))?;

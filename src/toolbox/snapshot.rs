@@ -1,7 +1,7 @@
 //! `toolbox snapshot`: what differs from the state that was seeded.
 //!
-//! Always against the seeded state, never against an earlier snapshot: an answer that is lost costs nothing. Ignore rules are respected,
-//! filters are not run, and nothing is stored.
+//! Always against the seeded state, never against an earlier snapshot: an answer that is lost costs nothing.
+//! Ignore rules are respected, filters are not run, and nothing is stored.
 
 use super::{
     seed::shadow,
@@ -158,7 +158,8 @@ fn take(path: &Path, caps: &Caps) -> Taken {
     }
 }
 
-/// One byte more than the cap at most. Not following a link nor waiting for a pipe that has taken the file's place meanwhile.
+/// One byte more than the cap at most. Not following a link nor waiting for a pipe that has taken the file's
+/// place meanwhile.
 fn read(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();

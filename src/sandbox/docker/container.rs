@@ -1,5 +1,5 @@
-//! The container as one explicit value: what it does not say, the sandbox does not have. And the comparison of what was asked with what the
-//! engine says it made.
+//! The container as one explicit value: what it does not say, the sandbox does not have. And the comparison
+//! of what was asked with what the engine says it made.
 
 use crate::sandbox::{ENVIRONMENT, SandboxError, Spec};
 use bollard::models::{
@@ -11,7 +11,8 @@ use std::collections::HashMap;
 /// The user in a sandbox: of no image and no machine, so that nothing in either belongs to it.
 pub(super) const UID: u32 = 10001;
 
-/// Where the repository is checked out. A level below its mount, so that the toolbox can keep its own beside it.
+/// Where the repository is checked out. A level below its mount, so that the toolbox can keep its own beside
+/// it.
 pub(super) const WORKSPACE: &str = "/work/repo";
 
 /// Where the program is mounted.
@@ -32,7 +33,8 @@ pub(super) const INSTANCE: &str = "io.fixpoint.instance";
 /// Shared memory: what Docker gives by default and browsers and databases expect at least.
 const SHARED_MEMORY: u64 = 64 << 20;
 
-/// Files on each of the three file systems in memory: room for large dependency folders, an end for a bomb of empty files.
+/// Files on each of the three file systems in memory: room for large dependency folders, an end for a bomb of
+/// empty files.
 const INODES: u32 = 1_000_000;
 
 /// Threads that `runsc` needs for the kernel it brings along; they count like the processes it runs.
@@ -150,7 +152,8 @@ impl Asked<'_> {
         if self.runtime.is_some_and(|name| name.contains("runsc")) { OWN_KERNEL } else { 0 }
     }
 
-    /// Files in memory count against the memory limit: the limit is both together, so that a full disk does not starve the processes.
+    /// Files in memory count against the memory limit: the limit is both together, so that a full disk does
+    /// not starve the processes.
     fn memory(&self) -> i64 {
         signed(self.spec.memory.saturating_add(self.spec.disk).saturating_add(SHARED_MEMORY))
     }
@@ -168,7 +171,8 @@ impl Asked<'_> {
             .into()
     }
 
-    /// Whether the engine made what was asked for: an old one, or one without the kernel's help, leaves limits out and only warns.
+    /// Whether the engine made what was asked for: an old one, or one without the kernel's help, leaves
+    /// limits out and only warns.
     ///
     /// # Errors
     /// The first thing that is not as it must be.

@@ -16,7 +16,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Between looks at a command whose streams are still open: one that left a child behind has ended all the same.
+/// Between looks at a command whose streams are still open: one that left a child behind has ended all the
+/// same.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Between looks at a command whose streams have ended: the engine notes the end a moment later.
@@ -105,8 +106,8 @@ fn told(code: i64, word: &str, name: String) -> Result<i64, SandboxError> {
     }
 }
 
-/// Takes the two streams apart. Standard output waits for its reader, standard error never does; either may be dropped. At the end comes what
-/// looks like the engine's own word.
+/// Takes the two streams apart. Standard output waits for its reader, standard error never does; either may
+/// be dropped. At the end comes what looks like the engine's own word.
 fn split(output: Output, over: CancellationToken) -> (DuplexStream, DuplexStream, oneshot::Receiver<String>) {
     let (mut out, stdout) = duplex(256 << 10);
     let (mut err, stderr) = pump::lossy();

@@ -1,24 +1,32 @@
-//! How our program gets into a container: by a named volume, filled once per content by a plain tar into a container that never runs.
+//! How our program gets into a container: by a named volume, filled once per content by a plain tar into a
+//! container that never runs.
 //!
 //! Not by a bind mount: those break when fixpoint itself runs in a container, on remote engines, and on Macs.
 
-use super::container::{INSTANCE, PROGRAM, PROGRAM_FOLDER};
+use super::container::{EPOCH, INSTANCE, PROGRAM, PROGRAM_FOLDER, SESSION};
 use super::{DockerProvider, engine, missing};
 use crate::sandbox::SandboxError;
 use bollard::{
     models::{ContainerCreateBody, HostConfig, Mount, MountType, VolumeCreateRequest},
     query_parameters::{
-        ContainerArchiveInfoOptionsBuilder, CreateContainerOptions, UploadToContainerOptionsBuilder,
+        ContainerArchiveInfoOptionsBuilder, CreateContainerOptions, ListVolumesOptionsBuilder,
+        RemoveVolumeOptions, UploadToContainerOptionsBuilder,
     },
 };
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use sha2::{Digest, Sha256};
-use std::{io, path::Path, time::Duration};
+use std::{collections::HashMap, io, path::Path, time::Duration};
 use tokio_util::io::ReaderStream;
 
 /// How often to try: two processes that fill one volume at once may undo each other's work.
 const UPLOADS: u32 = 5;
+
+/// How the names of all such volumes begin.
+const PREFIX: &str = "fixpoint-toolbox-";
+
+/// When the volume of another version may go; the engine itself keeps it while a container uses it.
+const OLD: chrono::TimeDelta = chrono::TimeDelta::days(7);
 
 /// A tar archive's unit.
 const BLOCK: u64 = 512;
@@ -47,7 +55,7 @@ impl Source {
     }
 
     fn volume(&self, arch: &str) -> String {
-        format!("fixpoint-toolbox-{}-{arch}-{}", env!("CARGO_PKG_VERSION"), &self.hash[..16])
+        format!("{PREFIX}{}-{arch}-{}", env!("CARGO_PKG_VERSION"), &self.hash[..16])
     }
 
     /// An archive of the one file.
@@ -98,8 +106,24 @@ impl DockerProvider {
         let filled = self.fill(&filler, &source).await;
         self.remove(&filler).await?;
         filled?;
+        self.remove_old_volumes(&name).await;
         *known = Some(name.clone());
         Ok(name)
+    }
+
+    /// Each version brings a volume. What cannot be listed or removed now is left for the next time.
+    async fn remove_old_volumes(&self, current: &str) {
+        let filters = HashMap::from([("name", vec![PREFIX])]);
+        let options = ListVolumesOptionsBuilder::default().filters(&filters).build();
+        let Ok(found) = self.docker.list_volumes(Some(options)).await else { return };
+        for volume in found.volumes.unwrap_or_default() {
+            let made =
+                volume.created_at.as_deref().and_then(|at| chrono::DateTime::parse_from_rfc3339(at).ok());
+            let old = made.is_some_and(|made| chrono::Utc::now().signed_duration_since(made) > OLD);
+            if old && volume.name != current && volume.name.starts_with(PREFIX) {
+                let _ = self.docker.remove_volume(&volume.name, None::<RemoveVolumeOptions>).await;
+            }
+        }
     }
 
     /// The volume may have been removed by hand: look again the next time.
@@ -112,7 +136,7 @@ impl DockerProvider {
         let body = ContainerCreateBody {
             image: Some(image.to_owned()),
             entrypoint: Some(vec![PROGRAM.into()]),
-            labels: Some([(INSTANCE.to_owned(), self.settings.instance.clone())].into()),
+            labels: Some(self.filler_labels()),
             host_config: Some(HostConfig {
                 network_mode: Some("none".into()),
                 mounts: Some(vec![Mount {
@@ -127,6 +151,13 @@ impl DockerProvider {
         };
         let made = self.docker.create_container(None::<CreateContainerOptions>, body).await;
         made.map(|made| made.id).map_err(|error| missing(error, image))
+    }
+
+    /// Of a session that never was: the sweep removes what an interrupted filling left.
+    fn filler_labels(&self) -> HashMap<String, String> {
+        let session = uuid::Uuid::nil().simple().to_string();
+        let labels = [(INSTANCE, self.settings.instance.clone()), (SESSION, session), (EPOCH, "0".into())];
+        labels.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
     async fn fill(&self, filler: &str, source: &Source) -> Result<(), SandboxError> {

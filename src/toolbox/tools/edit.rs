@@ -74,7 +74,8 @@ fn not_found(text: &str, path: &str, old: &str) -> String {
     let near = wanted.first().and_then(|first| text.lines().position(|line| line.trim() == *first));
     match near {
         Some(at) => format!(
-            "old does not occur in {path}; line {} is like its first line, so white space or a later line differs: read it again",
+            "old does not occur in {path}; line {} is like its first line, \
+             so white space or a later line differs: read it again",
             at + 1
         ),
         None => format!("old does not occur in {path}; read the file again"),

@@ -43,10 +43,8 @@ pub(in crate::toolbox) fn grep(paths: &Paths, query: &Query<'_>) -> Told<String>
         .build();
 
     let mut found = Found::default();
-    for entry in find::walk(&real).build().flatten() {
-        let file = entry.file_type().is_some_and(|kind| kind.is_file());
-        let relative = entry.path().strip_prefix(&real).unwrap_or(entry.path());
-        if !file || only.as_ref().is_some_and(|glob| !glob.is_match(relative)) {
+    for entry in find::files(&real).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())) {
+        if only.as_ref().is_some_and(|glob| !find::means(glob, &real, entry.path())) {
             continue;
         }
         found.name = paths.name(entry.path());

@@ -11,8 +11,10 @@ pub(super) mod text;
 /// What a tool tells the model when it could not do it: what, where, and what to try.
 pub(super) type Told<T> = Result<T, String>;
 
-/// Bytes of a tool's answer that a model sees: some eight thousand tokens, so that one careless call does not fill its memory.
+/// Bytes of a tool's answer that a model sees: some eight thousand tokens, so that one careless call does not
+/// fill its memory.
 pub(super) const SHOWN: usize = 30_000;
 
-/// Bytes that a tool holds at once, whatever it is pointed at: a file of gigabytes must not fill the sandbox's memory.
+/// Bytes that a tool holds at once, whatever it is pointed at: a file of gigabytes must not fill the
+/// sandbox's memory.
 pub(super) const HELD: usize = 1 << 20;

@@ -1,5 +1,5 @@
-//! Which paths the file tools touch. The container is the boundary; this keeps a model from losing its way, and file tools from reading other
-//! processes' memory.
+//! Which paths the file tools touch. The container is the boundary; this keeps a model from losing its way,
+//! and file tools from reading other processes' memory.
 
 use super::Told;
 use std::path::{Component, Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Running a command: bounded in time and output, in a process group of its own, both streams in the order they came.
+//! Running a command: bounded in time and output, in a process group of its own, both streams in the order
+//! they came.
 
 use super::{Told, paths::Paths, text::Ends};
 use rustix::process::{Pid, Signal, kill_process_group};

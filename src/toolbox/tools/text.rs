@@ -66,7 +66,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ends_keep_both_ends_and_count_the_gap(pieces in prop::collection::vec((any::<u8>(), 0usize..9000), 0..20)) {
+        fn ends_keep_both_ends_and_count_the_gap(
+            pieces in prop::collection::vec((any::<u8>(), 0usize..9000), 0..20),
+        ) {
             let (mut ends, mut whole) = (Ends::default(), Vec::new());
             for (byte, length) in pieces {
                 let piece = vec![b'a' + byte % 26; length];

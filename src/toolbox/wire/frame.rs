@@ -1,4 +1,5 @@
-//! One frame: a kind, a length, that many bytes. A reader names the most it will take before it takes anything.
+//! One frame: a kind, a length, that many bytes. A reader names the most it will take before it takes
+//! anything.
 
 use super::WireError;
 use std::io::{Read, Write};

@@ -1,7 +1,7 @@
 //! What host and toolbox say to each other: length-prefixed frames, capped, never "to the end of the stream".
 //!
-//! Every byte of a stream may be the agent's: readers are capped and believe nothing. Paths and modes are handed on as
-//! they came, for the one place that builds trees to check.
+//! Every byte of a stream may be the agent's: readers are capped and believe nothing. Paths and modes are
+//! handed on as they came, for the one place that builds trees to check.
 
 mod change;
 mod frame;
@@ -98,8 +98,8 @@ where
 /// The host's side of `toolbox snapshot`: reads the changed paths.
 ///
 /// # Errors
-/// [`WireError::TooMuch`] as soon as a cap is passed, whatever the toolbox was told; [`WireError::Failed`] with its own
-/// sentence.
+/// [`WireError::TooMuch`] as soon as a cap is passed, whatever the toolbox was told; [`WireError::Failed`] with
+/// its own sentence.
 pub async fn read_snapshot<R>(stdout: &mut R, caps: &Caps) -> Result<Snapshot, WireError>
 where
     R: AsyncRead + Unpin + ?Sized,

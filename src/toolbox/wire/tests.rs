@@ -44,7 +44,10 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_cut_anywhere_is_an_error(changes in prop::collection::vec(change(), 1..5), at in any::<prop::sample::Index>()) {
+    fn a_stream_cut_anywhere_is_an_error(
+        changes in prop::collection::vec(change(), 1..5),
+        at in any::<prop::sample::Index>(),
+    ) {
         let wire = written(&Snapshot { changes, skipped: vec![] });
         let cut = at.index(wire.len());
         prop_assert!(matches!(read(&wire[..cut]), Err(WireError::Truncated)));

@@ -1,9 +1,11 @@
-//! Seen from inside, by the means an attacker has: there is nothing to reach, nothing to find, nothing to gain.
+//! Seen from inside, by the means an attacker has: there is nothing to reach, nothing to find, nothing to
+//! gain.
 
 use super::*;
 use std::collections::BTreeSet;
 
-/// In files and processes of the machine while the tests look; written in two halves, so that the hunt does not find its own words.
+/// In files and processes of the machine while the tests look; written in two halves, so that the hunt does
+/// not find its own words.
 const CANARY: [&str; 2] = ["canary-", "7f3b9a51c2"];
 
 /// A process and a file of the machine that hold the canary.

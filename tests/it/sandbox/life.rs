@@ -142,6 +142,13 @@ async fn the_dead_are_reaped() {
     sandbox.stop().await.unwrap();
 }
 
+/// An image of the tests' own.
+async fn remove(image: &str) {
+    let engine = engine().negotiate_version().await.unwrap();
+    let options = RemoveImageOptionsBuilder::default().force(true).build();
+    engine.remove_image(image, Some(options), None).await.unwrap();
+}
+
 /// An image of these files of this machine.
 async fn image(name: &str, files: &[&Path], change: &[&str]) -> String {
     let mut tar = tar::Builder::new(Vec::new());
@@ -179,7 +186,7 @@ async fn an_image_that_cannot_run_it_is_named() {
     assert!(matches!(&absent, SandboxError::NoImage(name) if name == "no-such-image:1"), "{absent}");
 
     let empty = image("empty", &[], &[]).await;
-    let told = provider.start(&Spec { image: Some(empty), ..spec() }).await.err().unwrap();
+    let told = provider.start(&Spec { image: Some(empty.clone()), ..spec() }).await.err().unwrap();
     assert!(
         matches!(told, SandboxError::BadImage { .. }) && told.to_string().contains("C library"),
         "{told}"
@@ -189,7 +196,7 @@ async fn an_image_that_cannot_run_it_is_named() {
     let some: Vec<&Path> =
         all.iter().map(AsRef::as_ref).filter(|p: &&Path| !p.to_string_lossy().contains("libm.")).collect();
     let partial = image("partial", &some, &[]).await;
-    let told = provider.start(&Spec { image: Some(partial), ..spec() }).await.err().unwrap();
+    let told = provider.start(&Spec { image: Some(partial.clone()), ..spec() }).await.err().unwrap();
     assert!(
         matches!(told, SandboxError::BadImage { .. }) && told.to_string().contains("libm.so.6"),
         "{told}"
@@ -201,13 +208,15 @@ async fn an_image_without_a_shell_is_enough() {
     let Some(provider) = docker().await else { return };
     let all = libraries();
     let files: Vec<&Path> = all.iter().map(AsRef::as_ref).collect();
-    // And what an image may bring along does not come true: its entry point, its user, its health check, its volumes.
+    // And what an image may bring along does not come true: its entry point, its user, its health check, its
+    // volumes.
     let changes = ["ENTRYPOINT [\"/bin/evil\"]", "USER root", "VOLUME /data", "ENV A=b"];
     let bare = image("bare", &files, &changes).await;
-    let sandbox = provider.start(&Spec { image: Some(bare), ..spec() }).await.unwrap();
+    let sandbox = provider.start(&Spec { image: Some(bare.clone()), ..spec() }).await.unwrap();
     let origin = Origin::new();
     let commit = origin.commit(origin.tree(&[("a", 0o100_644, b"a\n")]));
     origin.seed(sandbox.as_ref(), commit, None).await.unwrap();
     assert_eq!(snapshot(sandbox.as_ref()).await.unwrap(), Snapshot::default());
     sandbox.stop().await.unwrap();
+    remove(&bare).await;
 }

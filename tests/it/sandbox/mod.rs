@@ -44,7 +44,8 @@ fn settings() -> DockerSettings {
     DockerSettings { instance, image: IMAGE.into(), program: Some(program()), ..Default::default() }
 }
 
-/// The provider of these settings, or `None` with a plain message where no engine can be used; where all must run that is a failure.
+/// The provider of these settings, or `None` with a plain message where no engine can be used; where all must
+/// run that is a failure.
 async fn docker_with(settings: DockerSettings) -> Option<Provider> {
     let tried = DockerProvider::connect(settings).await;
     match tried {

@@ -58,7 +58,8 @@ async fn a_small_task(sandbox: &dyn Sandbox) {
     let edit = json!({"path": "src/sum.py", "old": "a - b", "new": "a + b"});
     assert_eq!(tools.call("edit", edit.clone()).await.unwrap(), "edited src/sum.py");
     assert!(tools.call("edit", edit).await.unwrap_err().starts_with("old does not occur in src/sum.py"));
-    // Within the same second and of the same size: a cache of the first run must not be taken for the second's.
+    // Within the same second and of the same size: a cache of the first run must not be taken for the
+    // second's.
     let green = tools.call("shell", test).await.unwrap();
     assert!(green.contains("passed") && green.contains("[exit status 0, "), "{green}");
     let wrote = tools.call("write", json!({"path": "out/ignored/x", "content": "1\n2\n"})).await.unwrap();

@@ -41,11 +41,14 @@ head -c 2000000 /dev/zero > large.bin
 touch kept.txt
 ";
 
-fn file(mode: u32, bytes: &str) -> Option<(u32, Vec<u8>)> {
+/// A file's mode and content, or that it is gone.
+type After = Option<(u32, Vec<u8>)>;
+
+fn file(mode: u32, bytes: &str) -> After {
     Some((mode, bytes.as_bytes().to_vec()))
 }
 
-fn sorted(snapshot: Snapshot) -> (BTreeMap<String, Option<(u32, Vec<u8>)>>, Vec<Skipped>) {
+fn sorted(snapshot: Snapshot) -> (BTreeMap<String, After>, Vec<Skipped>) {
     let changes = snapshot.changes.into_iter().map(|change| match change {
         Change::File { path, mode, bytes } => (path, Some((mode, bytes))),
         Change::Removed { path } => (path, None),
@@ -153,8 +156,11 @@ async fn a_checkpoint_is_resumed_as_local_processes() {
     sandbox.stop().await.unwrap();
 }
 
+type Changed = &'static [&'static str];
+type LeftOut = &'static [(&'static str, Why)];
+
 /// Each leaves the workspace so that a careless snapshot fails, hangs, runs something, or takes too much.
-const HOSTILE: &[(&str, &[&str], &[(&str, Why)])] = &[
+const HOSTILE: &[(&str, Changed, LeftOut)] = &[
     ("rm -rf .git", &[], &[]),
     ("git init -q folder", &[], &[]),
     ("mkdir folder/.git; touch folder/b", &["folder/b"], &[]),
@@ -191,10 +197,12 @@ const HOSTILE: &[(&str, &[&str], &[(&str, Why)])] = &[
 #[tokio::test]
 async fn evil_workspaces_are_told_as_they_are() {
     let Some(provider) = docker().await else { return };
+    let sandbox = provider.start(&spec()).await.unwrap();
+    let origin = Origin::new();
+    let commit = origin.commit(origin.tree(BASE));
     for (work, changed, left_out) in HOSTILE {
-        let sandbox = provider.start(&spec()).await.unwrap();
-        let origin = Origin::new();
-        let commit = origin.commit(origin.tree(BASE));
+        sh(sandbox.as_ref(), "chmod -R u+rwx .; find /work/repo /work/.fixpoint /tmp ~ -mindepth 1 -delete")
+            .await;
         origin.seed(sandbox.as_ref(), commit, None).await.unwrap();
         let done = sh(sandbox.as_ref(), work).await;
         assert_eq!(done.code, 0, "{work}: {}", done.err);
@@ -205,8 +213,8 @@ async fn evil_workspaces_are_told_as_they_are() {
         let skipped: Vec<_> = skipped.iter().map(|s| (s.path.as_str(), s.why)).collect();
         assert_eq!(&skipped, left_out, "{work}");
         assert_eq!(sh(sandbox.as_ref(), "ls /tmp").await.out, "", "{work} ran something");
-        sandbox.stop().await.unwrap();
     }
+    sandbox.stop().await.unwrap();
 }
 
 #[tokio::test]
