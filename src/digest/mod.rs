@@ -5,18 +5,19 @@
 
 pub mod archive;
 mod candidate;
-pub(crate) mod choose;
+mod choose;
 mod clean;
 mod green;
 mod kind;
 pub mod matchers;
 mod names;
+mod point;
 mod secrets;
-pub(crate) mod sieve;
+mod sieve;
 mod signature;
-pub(crate) mod signs;
-pub(crate) mod steps;
-pub(crate) mod worth;
+mod signs;
+mod steps;
+mod worth;
 
 pub use green::GreenIndex;
 pub use matchers::{Matcher, MatcherError};
@@ -131,12 +132,12 @@ impl<'a> Digester<'a> {
         let (windows, end) = sieve.finish(&mut |number, raw| reader.read(number, raw));
         let mut lines = worth::read(&windows);
         drop(windows);
-        worth::rank(&mut lines, &reader.steps.failed, end, options.green, &worth::Weights::default());
+        worth::rank(&mut lines, &reader.steps.failed, end, options.green);
         let secrets = Secrets::new(options.secrets);
         let show = |text: &[u8]| secrets.cut(&String::from_utf8_lossy(text));
         let choice = choose::choose(&lines, options.budget, &show);
         let (tests, diagnostics) = found_in(&lines, options.matchers, &secrets);
-        let best = worth::best(&lines);
+        let best = point::best(&lines);
         let kind = kind::kind(&lines, best.first().copied(), &reader.steps, &tests);
         let line = best.first();
         let step = reader.steps.failed_at(line.map(|l| l.number));
@@ -152,11 +153,6 @@ impl<'a> Digester<'a> {
             step: step.map(|name| secrets.cut(&name)),
             kind,
         }
-    }
-    pub(crate) fn parts(self) -> (Vec<worth::Line>, Vec<steps::Region>, u64) {
-        let Self { options: _, sieve, mut reader } = self;
-        let (windows, end) = sieve.finish(&mut |number, raw| reader.read(number, raw));
-        (worth::read(&windows), reader.steps.failed, end)
     }
 }
 

@@ -23,7 +23,7 @@ const FAILED: f32 = 20.0;
 const KEPT: usize = 6 * 1024 * 1024;
 
 /// Consecutive lines of the log, kept for ranking.
-pub(crate) struct Window {
+pub(super) struct Window {
     /// 1-based number of the first line.
     pub first: u64,
     /// The lines, each ended by LF.
@@ -41,7 +41,7 @@ impl Window {
 }
 
 /// The pass itself; `push` may be called with any split of the log.
-pub(crate) struct Sieve {
+pub(super) struct Sieve {
     buffer: Vec<u8>,
     /// Start of the first unread byte in `buffer`.
     unread: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Sieve {
 }
 
 impl Sieve {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             buffer: Vec::with_capacity(HISTORY + 2 * BLOCK),
             unread: 0,
@@ -75,7 +75,7 @@ impl Sieve {
 
     /// Reads on; `read` is called once for every candidate line, in order, with its number and its raw bytes, and says
     /// whether the line reports the failure of a step.
-    pub(crate) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> bool) {
+    pub(super) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> bool) {
         self.bytes += chunk.len() as u64;
         while !chunk.is_empty() {
             let take = chunk.len().min(BLOCK);
@@ -91,7 +91,7 @@ impl Sieve {
     }
 
     /// Reads what is left and gives the windows, in the order of the log, and the number of lines.
-    pub(crate) fn finish(mut self, read: &mut impl FnMut(u64, &[u8]) -> bool) -> (Vec<Window>, u64) {
+    pub(super) fn finish(mut self, read: &mut impl FnMut(u64, &[u8]) -> bool) -> (Vec<Window>, u64) {
         let ended = self.buffer.last().is_none_or(|b| *b == b'\n');
         if !ended {
             self.buffer.push(b'\n');

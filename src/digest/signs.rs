@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 /// Kinds of lines, as far as the ranking tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(super) enum Sort {
     /// A message with a place in a source file.
     Diagnostic,
     /// A failed test or a difference between expected and actual.
@@ -34,18 +34,20 @@ pub(crate) enum Sort {
 
 /// A line's sort and weight (0 to 10).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sign {
+pub(super) struct Sign {
     pub sort: Sort,
     pub weight: f32,
+    /// How well such a line serves as the one line, where that differs: "rake aborted!" is to be shown, but says nothing.
+    pub point: f32,
     /// Row of the table.
     pub row: usize,
 }
 
 use Sort::{Diagnostic, Fine, Message, Summary, Test, Trace, Warning, World, Wrapper};
 
-/// (sort, weight, pattern over the message without logger prefixes). The heaviest hit counts; `Fine` takes everything away.
+/// (sort, weight, weight as the one line, pattern over the message without logger prefixes); at most 64 rows.
 #[rustfmt::skip]
-pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
+pub(super) const TABLE: &[(Sort, f32, f32, &str)] = &[
     // compilers and linters
     (Diagnostic, 8.5, 8.5, r"[:(\[]\d+[,:.\])]?(\d+)?[\])]?\s?:?,? *(fatal |syntax |internal compiler )?error\b"),
     (Diagnostic, 8.0, 8.0, r"^(fatal |internal compiler )?error(\[\w+\])?: "),
@@ -107,6 +109,9 @@ pub(crate) const TABLE: &[(Sort, f32, f32, &str)] = &[
     (Warning, 2.0, 2.0, NEVER),
 ];
 
+/// Bytes of a message that are looked at.
+const READ: usize = 600;
+
 /// A pattern that no text fits, for rows that are set otherwise.
 const NEVER: &str = r"[^\s\S]";
 
@@ -133,31 +138,13 @@ static SET: LazyLock<RegexSet> = LazyLock::new(|| {
         .expect("the table of signs is valid")
 });
 
-/// The rows of the table that fit a cleaned line, as bits.
-pub(crate) fn hits(line: &[u8]) -> u64 {
-    let text = message(line);
-    let level = level(&line[..line.len() - text.len()]);
-    let text = &text[..text.len().min(600)];
-    if trim(text).is_empty() {
-        return 0;
-    }
-    if !promising(text) {
-        return level;
-    }
-    SET.matches(text).iter().fold(level, |bits, row| bits | 1 << row)
-}
-
-/// What hits mean together: the heaviest counts, but what only passes a failure on, or went well, outdoes the rest.
-pub(crate) fn judge(hits: u64, weight: impl Fn(usize) -> f32) -> Sign {
-    let mut best = Sign { sort: Sort::Plain, weight: 0.0, row: 0 };
+/// Judges a cleaned line: the heaviest row counts, but what only passes a failure on, or went well, outdoes the rest.
+pub(super) fn judge(line: &[u8]) -> Sign {
+    let hits = hits(line);
+    let mut best = Sign { sort: Sort::Plain, weight: 0.0, point: 0.0, row: 0 };
     let mut warning = None;
-    for (row, (sort, _, _, _)) in TABLE.iter().enumerate().filter(|(row, _)| hits >> row & 1 == 1) {
-        let rank = |sort: Sort| match sort {
-            Sort::Fine => 2,
-            Sort::Wrapper => 1,
-            _ => 0,
-        };
-        let new = Sign { sort: *sort, weight: weight(row), row };
+    for (row, (sort, weight, point, _)) in TABLE.iter().enumerate().filter(|(row, _)| hits >> row & 1 == 1) {
+        let new = Sign { sort: *sort, weight: *weight, point: *point, row };
         if new.sort == Sort::Warning {
             warning = Some(new);
         }
@@ -169,14 +156,26 @@ pub(crate) fn judge(hits: u64, weight: impl Fn(usize) -> f32) -> Sign {
     if best.sort == Sort::Message { warning.unwrap_or(best) } else { best }
 }
 
-/// How well the line of a row serves as the one line; where it differs from its weight.
-pub(crate) fn point(row: usize) -> f32 {
-    TABLE[row].2
+fn rank(sort: Sort) -> u8 {
+    match sort {
+        Sort::Fine => 2,
+        Sort::Wrapper => 1,
+        _ => 0,
+    }
 }
 
-/// The weight of a row.
-pub(crate) fn weight(row: usize) -> f32 {
-    TABLE[row].1
+/// The rows of the table that fit a cleaned line, as bits.
+fn hits(line: &[u8]) -> u64 {
+    let text = message(line);
+    let level = level(&line[..line.len() - text.len()]);
+    let text = &text[..text.len().min(READ)];
+    if trim(text).is_empty() {
+        return 0;
+    }
+    if !promising(text) {
+        return level;
+    }
+    SET.matches(text).iter().fold(level, |bits, row| bits | 1 << row)
 }
 
 #[cfg(test)]
@@ -194,7 +193,7 @@ mod tests {
             ("ok 23 - error is reported", Fine),
             ("hello", Sort::Plain),
         ] {
-            assert_eq!(judge(hits(line.as_bytes()), weight).sort, sort, "{line}");
+            assert_eq!(judge(line.as_bytes()).sort, sort, "{line}");
         }
     }
 }

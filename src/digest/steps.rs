@@ -11,7 +11,7 @@ const FAILED: usize = 64;
 
 /// Lines from the start of a step to the line that says it failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Region {
+pub(super) struct Region {
     /// What the runner calls the step: its command or its name.
     pub name: String,
     /// 1-based first line, the marker included.
@@ -22,7 +22,7 @@ pub(crate) struct Region {
 
 /// What a line means to the runner.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(crate) enum Marker {
+pub(super) enum Marker {
     /// A step begins.
     Start,
     /// The line says that the step failed (an exit code, an error annotation).
@@ -35,7 +35,7 @@ pub(crate) enum Marker {
 
 /// Follows the steps of a log line by line.
 #[derive(Default)]
-pub(crate) struct Steps {
+pub(super) struct Steps {
     name: String,
     first: u64,
     /// The job's own last word, where the runner gives one: true for success.
@@ -61,7 +61,7 @@ pattern!(GITLAB_DONE, r"(?-u)^(?:ERROR: Job failed|Job (succeeded))");
 
 impl Steps {
     /// Reads a candidate line; `raw` still has the fold markers that cleaning takes away.
-    pub(crate) fn read(&mut self, number: u64, raw: &[u8], line: &[u8]) -> Marker {
+    pub(super) fn read(&mut self, number: u64, raw: &[u8], line: &[u8]) -> Marker {
         let bare = message(line);
         if let Some(rest) = bare.strip_prefix(b"##[") {
             self.actions = true;
