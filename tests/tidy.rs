@@ -2,6 +2,8 @@
 //!
 //! The map below is the picture in `ARCHITECTURE.md`; a new arrow is a decision, made here first.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails there")]
+
 use std::{
     collections::BTreeMap,
     fs,

@@ -41,7 +41,9 @@ pub(super) struct Driver {
 pub(super) async fn drive(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
     let span =
         tracing::info_span!("session", id = %claimed.lease.session.short(), epoch = %claimed.lease.epoch);
-    tracing::Instrument::instrument(driven(parts, claimed, shutdown), span).await;
+    // On the heap: a session's whole work is one future, too large for the stack of whoever spawns it.
+    let work = Box::pin(driven(parts, claimed, shutdown));
+    tracing::Instrument::instrument(work, span).await;
 }
 
 async fn driven(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
@@ -103,7 +105,7 @@ impl Driver {
             let after = match self.state.phase {
                 Phase::Queued => round::begin(self).await?,
                 Phase::Working => {
-                    round::run(self).await?;
+                    Box::pin(round::run(self)).await?;
                     After::Again
                 }
                 Phase::Publishing { .. } => After::Rest(None),

@@ -39,7 +39,8 @@ pub(in crate::cli) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let kind = || format!("{} is not an object with check_suites, check_runs, statuses", arguments.input.file);
+    let kind =
+        || format!("{} is not an object with check_suites, check_runs, statuses", arguments.input.file);
     let value = arguments.input.value()?;
     anyhow::ensure!(value.is_object(), kind());
     let checks: Checks = serde_json::from_value(value).with_context(kind)?;

@@ -119,7 +119,7 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
         Entry::RoundBegan { base, start } => next.round_began(base, start)?,
         Entry::CannotBegin { why } => next.cannot_begin(why)?,
         Entry::RoundEnded { end } => next.round_ended(end)?,
-        Entry::Pushed { commit } => next.pushed(commit)?,
+        Entry::Pushed { commit } => next.pushed(&commit)?,
         Entry::NotPushed { why } => next.not_pushed(why)?,
         Entry::PullOpened { number, draftable } => next.pull_opened(super::Pull { number, draftable }),
     };
@@ -372,13 +372,13 @@ impl Next<'_> {
         }
     }
 
-    fn pushed(&mut self, done: Sha) -> Result<Taken, IllegalTransition> {
+    fn pushed(&mut self, done: &Sha) -> Result<Taken, IllegalTransition> {
         let Phase::Publishing { commit, tree } = self.state.phase.clone() else {
-            let known = self.state.facts.head.as_ref() == Some(&done);
+            let known = self.state.facts.head.as_ref() == Some(done);
             self.expect("Pushed", known || !self.state.is_live())?;
             return Ok(Err("the push is recorded already"));
         };
-        self.expect("Pushed", commit == done)?;
+        self.expect("Pushed", commit == *done)?;
         self.new_head(commit.clone(), Some(tree));
         let facts = self.facts();
         if let Some(note) = facts.rounds.last_mut() {

@@ -8,6 +8,7 @@ use crate::{
         delivery::{Asked, Trigger},
         say,
         session::{self, Ask, Message, Outcome, Request, Start, Subject, Thread},
+        trust::Permission,
     },
     github::{App, Issue, Repository, RepositoryInfo},
     store::{Acceptance, Fate, NewSession, Summary},
@@ -154,7 +155,7 @@ impl Asks<'_> {
         info: &RepositoryInfo,
         issue: &Issue,
     ) -> Result<(State, Vec<Effect>), Unsettled> {
-        let trusted = self.repository.permission(&issue.author).await.is_ok_and(|p| p.may_command());
+        let trusted = self.repository.permission(&issue.author).await.is_ok_and(Permission::may_command);
         let body = match self.trigger.asked {
             // As it was when it was opened: a later edit changes nothing.
             Asked::Body => self.trigger.text.clone(),

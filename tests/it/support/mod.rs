@@ -9,7 +9,7 @@ mod story;
 use fixpoint::{
     agent,
     app::{self, Running, Settings},
-    domain::{Limits, State, Timestamp, policy::Rules, session, step},
+    domain::{Limits, State, policy::Rules, session, step},
     emulator::{Ci, Emulator, NewRepository, Options, Permission},
     github,
     http::WebhookSecrets,
@@ -310,7 +310,7 @@ impl Fixpoint {
 
     /// Everything fixpoint wrote, tokens aside.
     pub fn writes(&self) -> Vec<String> {
-        let requests = self.github.requests().into_iter().filter(|r| r.is_write());
+        let requests = self.github.requests().into_iter().filter(fixpoint::emulator::Request::is_write);
         let ours = requests.filter(|r| !r.bare_path().ends_with("/access_tokens"));
         ours.map(|r| format!("{} {}", r.method, r.bare_path())).collect()
     }
@@ -319,7 +319,7 @@ impl Fixpoint {
         let open = self.store.open_deliveries(1).await.expect("deliveries");
         let sessions = self.store.sessions(100).await.expect("sessions");
         let states: Vec<&State> = sessions.iter().map(|s| &s.state).collect();
-        let said = self.github.requests().iter().filter(|r| r.is_write()).count();
+        let said = self.github.requests().iter().filter(fixpoint::emulator::Request::is_write).count();
         let head = if open.is_empty() { "" } else { "open " };
         format!("{head}{said} {}", serde_json::to_string(&states).expect("states"))
     }
@@ -395,9 +395,4 @@ impl Saying<'_> {
     pub fn on(self, number: u64) -> u64 {
         self.world.github.comment(&self.world.repo, number, &self.login, &self.text).expect("a comment")
     }
-}
-
-/// The database's clock, for tests that compare with it.
-pub async fn now(store: &Store) -> Timestamp {
-    store.now().await.expect("a clock")
 }
