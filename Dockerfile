@@ -26,6 +26,5 @@ WORKDIR /var/lib/fixpoint
 USER fixpoint
 VOLUME /var/lib/fixpoint
 EXPOSE 3000
-HEALTHCHECK --interval=30s CMD ["fixpoint", "doctor", "--ready"]
 ENTRYPOINT ["fixpoint"]
 CMD ["serve"]

@@ -319,7 +319,7 @@ impl Fixpoint {
         let open = self.store.open_deliveries(1).await.expect("deliveries");
         let sessions = self.store.sessions(100).await.expect("sessions");
         let states: Vec<&State> = sessions.iter().map(|s| &s.state).collect();
-        let said = self.github.requests().iter().filter(fixpoint::emulator::Request::is_write).count();
+        let said = self.github.requests().iter().filter(|r| r.is_write()).count();
         let head = if open.is_empty() { "" } else { "open " };
         format!("{head}{said} {}", serde_json::to_string(&states).expect("states"))
     }
