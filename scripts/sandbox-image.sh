@@ -28,29 +28,31 @@ by_mmdebstrap() {
         echo "no registry holds $base for this engine, and mmdebstrap is not installed (apt-get install mmdebstrap)" >&2
         exit 1
     }
-    local packages sources
+    local packages suite id
     packages=$(sed 's/#.*//' docs/sandbox/packages.txt | xargs | tr ' ' ',')
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
-    # The sources that work for this machine work for the image; apt reads either of its two formats.
-    sources=$work/machine.sources
-    if compgen -G '/etc/apt/sources.list.d/debian*.sources' >/dev/null; then
-        cat /etc/apt/sources.list.d/debian*.sources >"$sources"
-    else
-        sources=$work/machine.list
-        cat /etc/apt/sources.list >"$sources"
-    fi
-    local suite
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    mmdebstrap --quiet --variant=minbase --include="$packages" \
+    work=$(mktemp -d)
+    trap 'umount "$work" 2>/dev/null; rm -rf "$work"' EXIT
+    # Fifty thousand small files for a minute: in memory where there is enough of it.
+    if [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $((6 << 20)) ]; then
+        mount -t tmpfs -o size=4g tmpfs "$work"
+    fi
+    chmod 755 "$work"
+    # The sources that work for this machine work for the image; apt reads either of its two formats.
+    cat /etc/apt/sources.list.d/debian*.sources >"$work/machine.sources" 2>/dev/null ||
+        cat /etc/apt/sources.list >"$work/machine.sources"
+    # Named only once it is whole: a pipe that breaks leaves half an image.
+    id=$(TMPDIR=$work mmdebstrap --quiet --variant=minbase --include="$packages" \
+        --dpkgopt=force-unsafe-io \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
         --customize-hook='echo "agent:x:10001:10001::/home/agent:/bin/bash" >>"$1/etc/passwd"' \
         --customize-hook='echo "agent:x:10001:" >>"$1/etc/group"' \
-        "$suite" "$work/root.tar" "$sources"
-    docker import --change "LABEL $label=$recipe" --change 'ENV LANG=C.UTF-8' \
-        --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
-        --change 'CMD ["/bin/bash"]' "$work/root.tar" "$name" >/dev/null
+        "$suite" - "$work/machine.sources" |
+        docker import --change "LABEL $label=$recipe" --change 'ENV LANG=C.UTF-8' \
+            --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+            --change 'CMD ["/bin/bash"]' -)
+    docker tag "$id" "$name"
 }
 
 case ${IMAGE_BY:-} in

@@ -182,12 +182,18 @@ impl Asked<'_> {
         };
         let dropped = made_host.cap_drop.as_ref().is_some_and(|all| !all.is_empty());
         let added = made_host.cap_add.as_ref().is_some_and(|some| !some.is_empty());
+        let options = made_host.security_opt.iter().flatten();
         let no_new = |option: &String| option.starts_with("no-new-privileges") && !option.ends_with("false");
+        let namespaces =
+            [&made_host.pid_mode, &made_host.ipc_mode, &made_host.uts_mode, &made_host.userns_mode];
         let rules = [
             (made_host.network_mode == asked.network_mode, "network none"),
             (dropped && !added, "no capabilities"),
-            (made_host.security_opt.iter().flatten().any(no_new), "no new privileges"),
+            (options.clone().any(no_new), "no new privileges"),
             (made_host.privileged != Some(true), "not privileged"),
+            (made_host.devices.iter().flatten().next().is_none(), "no devices"),
+            (!options.clone().any(|option| option.ends_with("unconfined")), "confined system calls"),
+            (namespaces.into_iter().flatten().all(|mode| mode != "host"), "every namespace its own"),
             (made_host.readonly_rootfs == Some(true), "a read-only root"),
             (made_host.pids_limit == asked.pids_limit, "the limit of processes"),
             (made_host.memory == asked.memory, "the limit of memory"),
@@ -228,3 +234,6 @@ fn signed(bytes: u64) -> i64 {
 fn nano(cpus: f64) -> i64 {
     (cpus * 1e9) as i64
 }
+
+#[cfg(test)]
+mod tests;

@@ -156,7 +156,7 @@ async fn image(name: &str, files: &[&Path], change: &[&str]) -> String {
         let real = path.canonicalize().unwrap();
         tar.append_path_with_name(real, path.strip_prefix("/").unwrap()).unwrap();
     }
-    let name = format!("fixpoint-test-{name}:latest");
+    let name = format!("fixpoint-test-{name}-{}:latest", std::process::id());
     let options = CreateImageOptionsBuilder::default()
         .from_src("-")
         .repo(&name)
