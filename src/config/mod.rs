@@ -5,6 +5,7 @@
 //! as a value, from a file (`…_file`) or from the environment.
 
 mod flags;
+mod limits;
 mod place;
 mod secrets;
 mod sections;
@@ -14,8 +15,9 @@ mod units;
 mod tests;
 
 pub use flags::Flags;
+pub use limits::Limits;
 pub use sections::{
-    Engine, GitHub, Limits, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
+    Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
 };
 
 use confique::{Config as _, Layer as _};
