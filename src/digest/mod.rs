@@ -7,6 +7,7 @@ pub mod archive;
 mod candidate;
 mod choose;
 mod clean;
+pub mod fuzz;
 mod green;
 mod kind;
 pub mod matchers;

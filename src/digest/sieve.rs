@@ -54,8 +54,8 @@ pub(super) struct Sieve {
     /// Whether everything is still kept.
     whole: bool,
     familiar: Familiar,
-    /// Bytes read so far.
-    pub bytes: u64,
+    /// Bytes of the current block read so far.
+    filled: usize,
 }
 
 impl Sieve {
@@ -69,24 +69,39 @@ impl Sieve {
             kept: 0,
             whole: true,
             familiar: Familiar::new(),
-            bytes: 0,
+            filled: 0,
         }
     }
 
     /// Reads on; `read` is called once for every candidate line, in order, with its number and its raw bytes, and says
-    /// whether the line reports the failure of a step.
+    /// whether the line reports the failure of a step. Blocks are counted from the start of the log, so that any split of it gives
+    /// the same.
     pub(super) fn push(&mut self, mut chunk: &[u8], read: &mut impl FnMut(u64, &[u8]) -> bool) {
-        self.bytes += chunk.len() as u64;
         while !chunk.is_empty() {
-            let take = chunk.len().min(BLOCK);
-            self.append(&chunk[..take]);
-            chunk = &chunk[take..];
-            if let Some(last) = memrchr(b'\n', &self.buffer[self.unread..]) {
-                let end = self.unread + last + 1;
-                if end - self.unread >= BLOCK / 4 {
-                    self.scan(end, read);
-                }
+            let (part, rest) = chunk.split_at(chunk.len().min(BLOCK - self.filled));
+            self.buffer.extend_from_slice(part);
+            self.filled += part.len();
+            chunk = rest;
+            if self.filled == BLOCK {
+                self.filled = 0;
+                self.block(read);
             }
+        }
+    }
+
+    /// Scans the whole lines of a full block, then forgets what is older than the history.
+    fn block(&mut self, read: &mut impl FnMut(u64, &[u8]) -> bool) {
+        match memrchr(b'\n', &self.buffer[self.unread..]) {
+            Some(last) => self.scan(self.unread + last + 1, read),
+            // A line without an end: nobody will see more of it than its beginning.
+            None => self.buffer.truncate(self.unread + LONGEST.min(self.buffer.len() - self.unread)),
+        }
+        if self.unread > HISTORY {
+            let oldest = self.unread - HISTORY;
+            let newline = memchr(b'\n', &self.buffer[oldest..self.unread]);
+            let cut = newline.map_or(self.unread, |at| oldest + at + 1);
+            self.buffer.drain(..cut);
+            self.unread -= cut;
         }
     }
 
@@ -100,25 +115,6 @@ impl Sieve {
         let lines = self.number - 1;
         self.keep_tail();
         (self.windows, lines)
-    }
-
-    /// Adds bytes to the buffer, forgets what is older than the history, and cuts a line that has no end.
-    fn append(&mut self, part: &[u8]) {
-        if self.unread > BLOCK {
-            let oldest = self.unread - HISTORY;
-            let cut =
-                memchr(b'\n', &self.buffer[oldest..self.unread]).map_or(self.unread, |at| oldest + at + 1);
-            self.buffer.drain(..cut);
-            self.unread -= cut;
-        }
-        let pending = self.buffer.len() - self.unread;
-        if pending > BLOCK && memchr(b'\n', &self.buffer[self.unread..]).is_none() {
-            let end = memchr(b'\n', part).unwrap_or(part.len());
-            self.buffer.truncate(self.unread + LONGEST);
-            self.buffer.extend_from_slice(&part[end..]);
-            return;
-        }
-        self.buffer.extend_from_slice(part);
     }
 
     fn scan(&mut self, end: usize, read: &mut impl FnMut(u64, &[u8]) -> bool) {

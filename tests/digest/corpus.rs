@@ -1,0 +1,44 @@
+//! The folder of real logs, where there is one.
+
+use fixpoint::digest::{Digest, Digester, Options};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder `name` of the material, or nothing, said aloud.
+pub fn folder(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("FIXPOINT_DATA").map(|data| PathBuf::from(data).join(name));
+    let folder = folder.filter(|folder| folder.is_dir());
+    if folder.is_none() {
+        println!("FIXPOINT_DATA has no {name}: skipped");
+    }
+    folder
+}
+
+/// The cases of a source: name, what is expected, the log unpacked.
+pub fn cases(source: &Path) -> impl Iterator<Item = (String, Value, Vec<u8>)> {
+    let mut names: Vec<PathBuf> =
+        std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    names.into_iter().map(|path| {
+        let expected = serde_json::from_slice(&std::fs::read(path.join("expected.json")).unwrap()).unwrap();
+        (path.file_name().unwrap().to_string_lossy().into_owned(), expected, unpack(&path.join("log.txt.gz")))
+    })
+}
+
+/// The bytes of a packed file.
+pub fn unpack(path: &Path) -> Vec<u8> {
+    Command::new("gzip").arg("-dc").arg(path).output().unwrap().stdout
+}
+
+/// The digest of a log by the default options.
+pub fn digest(log: &[u8]) -> Digest {
+    let mut digester = Digester::new(Options { budget: 8000, ..Options::default() });
+    digester.push(log);
+    digester.finish()
+}
+
+/// Letters and digits in lower case, to compare names in different forms.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric() || *c == '_').flat_map(char::to_lowercase).collect()
+}
