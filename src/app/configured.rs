@@ -80,6 +80,10 @@ fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<Secre
             repository: limits.at_once_a_repository,
             installation: limits.at_once_an_installation,
         },
+        daily: work::Daily {
+            repository: limits.repository_money_a_day,
+            installation: limits.installation_money_a_day,
+        },
         engine: engine.split(" at ").next().unwrap_or(engine).to_owned(),
         model_host: engine.split_once(" at ").map(|(_, host)| host.to_owned()),
         sandbox_words,

@@ -62,6 +62,8 @@ pub struct Settings {
     pub sandbox: SandboxSize,
     /// How many sandboxes may run at once: on this node, of a repository, of an installation.
     pub running: Running,
+    /// What may be spent in a day.
+    pub daily: Daily,
     /// Engine and model, as the pull request names them.
     pub engine: String,
     /// The host that the model is asked at, where one may know.
@@ -100,6 +102,15 @@ pub struct Running {
     pub repository: u32,
     /// Of one installation.
     pub installation: u32,
+}
+
+/// What may be spent in a day (UTC), in millionths of a dollar.
+#[derive(Clone, Copy, Debug)]
+pub struct Daily {
+    /// By one repository.
+    pub repository: u64,
+    /// By one installation.
+    pub installation: u64,
 }
 
 /// Why a session's holder stops in the middle.

@@ -7,12 +7,12 @@ use super::{
     look,
 };
 use crate::{
-    agent::{End, Message, Outcome, Record, RedCheck, Stop, Task, Turn, Workspace},
+    agent::{self, End, Message, Record, RedCheck, Stop, Task, Turn, Workspace},
     domain::{
         Entry, Phase, Sha, State,
         policy::{Flag, Ruling, Survey, rule, survey},
         say,
-        session::{Cause, Ending, RoundEnd, Spent},
+        session::{Cause, Ending, Outcome, RoundEnd, Spent},
         text::Clean,
     },
     git::{Mirror, Signature},
@@ -43,11 +43,28 @@ pub(super) async fn begin(driver: &mut Driver) -> Result<After, Halt> {
     if all >= running.all || of_repo >= running.repository || of_installation >= running.installation {
         return Ok(After::queue(driver.now));
     }
+    if let Some(which) = daily_budget(driver).await? {
+        driver.record(Entry::CannotBegin { outcome: Outcome::Budget { which } }).await?;
+        return Ok(After::Again);
+    }
     match start_point(driver).await? {
         Start::At { base, start } => driver.record(Entry::RoundBegan { base, start }).await?,
         Start::Entry(entry) => driver.record(entry).await?,
     }
     Ok(After::Again)
+}
+
+/// The day's budget that is used up, if one is: nothing more begins until the next day, by UTC.
+async fn daily_budget(driver: &Driver) -> Result<Option<String>, Halt> {
+    let facts = &driver.state.facts;
+    let (of_repo, of_installation) =
+        driver.parts.store.spent_today(facts.installation, facts.repo.id).await?;
+    let daily = driver.parts.settings.daily;
+    let used_up = |spent: u64, cap: u64, whose: &str| {
+        (spent >= cap).then(|| format!("{whose}'s budget of ${} a day", cap / 1_000_000))
+    };
+    Ok(used_up(of_repo, daily.repository, "the repository")
+        .or_else(|| used_up(of_installation, daily.installation, "the installation")))
 }
 
 /// Where a round starts, or what was found instead.
@@ -71,7 +88,7 @@ async fn start_point(driver: &mut Driver) -> Result<Start, Halt> {
             "The branch `{}` has no commit. Push a first commit, then `/{} retry`.",
             state.facts.base.branch, parts.settings.word
         );
-        return Ok(Start::Entry(Entry::CannotBegin { why }));
+        return Ok(Start::Entry(Entry::CannotBegin { outcome: Outcome::CannotBegin { why } }));
     };
     Ok(match (state.facts.head.clone(), live) {
         (None, _) => Start::At { start: base.clone(), base },
@@ -257,7 +274,7 @@ impl Round {
         }
     }
 
-    async fn engine(&self) -> Outcome {
+    async fn engine(&self) -> agent::Outcome {
         let workspace = Workspace { sandbox: self.sandbox.as_ref() };
         self.parts.engine.run(&self.turn, &workspace, &self.host).await
     }

@@ -105,6 +105,24 @@ async fn a_model_that_talks_nonsense_is_not_paid_for_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn f2_a_days_budget_stops_everything_and_says_so_once() {
+    let mut world = World::new();
+    world.daily.repository = 10;
+    let mut t = world.start().await;
+    t.model_plays([finish("Nothing to do")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    t.comment("/code once more").by("alice").on(ISSUE);
+    t.settle().await;
+    let sessions = t.sessions().await;
+    assert_eq!(sessions.len(), 2);
+    assert!(t.phases().await.ends_with("queued → done(budget)"), "{}", t.phases().await);
+    assert_eq!(t.github.model().shown().len(), 1, "the model is not asked any more");
+    assert!(t.said().last().unwrap().contains("budget"), "{:?}", t.said());
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_empty_repository_is_said() {
     let repository = fixpoint::emulator::NewRepository::new(crate::support::REPO, &[]);
     let mut t = World::new().repository(repository).start().await;

@@ -1,6 +1,6 @@
 //! What may happen to a session. Every entry is stored before it is stepped, with its time and limits.
 
-use super::{Request, Spent};
+use super::{Outcome, Request, Spent};
 use crate::domain::{
     ids::{Actor, CommentId, Number, Sha},
     policy::{Flag, Survey},
@@ -80,8 +80,8 @@ pub enum Entry {
     },
     /// No round can begin, and waiting will not help.
     CannotBegin {
-        /// Why, and who can mend it.
-        why: String,
+        /// How the request ends because of it.
+        outcome: Outcome,
     },
     /// The agent's work in a round is over.
     RoundEnded {

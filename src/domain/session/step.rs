@@ -117,7 +117,7 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
         Entry::Hint { .. } => Err("a reason to look at the checks, which is done"),
         Entry::Expired { deadline } => next.expired(deadline),
         Entry::RoundBegan { base, start } => next.round_began(base, start)?,
-        Entry::CannotBegin { why } => next.cannot_begin(why)?,
+        Entry::CannotBegin { outcome } => next.cannot_begin(outcome)?,
         Entry::RoundEnded { end } => next.round_ended(end)?,
         Entry::Pushed { commit } => next.pushed(&commit)?,
         Entry::NotPushed { why } => next.not_pushed(why)?,
@@ -304,9 +304,9 @@ impl Next<'_> {
         Ok(Ok(()))
     }
 
-    fn cannot_begin(&mut self, why: String) -> Result<Taken, IllegalTransition> {
+    fn cannot_begin(&mut self, outcome: Outcome) -> Result<Taken, IllegalTransition> {
         self.expect("CannotBegin", self.state.phase == Phase::Queued)?;
-        self.answer(Outcome::CannotBegin { why });
+        self.answer(outcome);
         Ok(Ok(()))
     }
 

@@ -34,6 +34,7 @@ pub struct World {
     pub repository: NewRepository,
     pub limits: Limits,
     pub rules: Rules,
+    pub daily: work::Daily,
     pub sandboxes: Option<Provider>,
     pub title: &'static str,
     pub body: &'static str,
@@ -76,6 +77,7 @@ impl World {
             repository: NewRepository::new(REPO, &files).ci(Ci::scripted(&["test"])),
             limits: quick(),
             rules: Rules::default(),
+            daily: work::Daily { repository: 25_000_000, installation: 100_000_000 },
             sandboxes: None,
             title: "The sum is wrong",
             body: "1 + 2 should be 3.",
@@ -123,8 +125,9 @@ impl World {
             let program = PathBuf::from(env!("CARGO_BIN_EXE_fixpoint"));
             Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
         });
-        let (hub, limits, rules) = (github.clone(), self.limits, self.rules);
-        let rebuild = move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone());
+        let (hub, limits, rules, daily) = (github.clone(), self.limits, self.rules, self.daily);
+        let rebuild =
+            move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), daily);
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
         github.deliver_to(&format!("http://{}/webhooks", running.address));
         let store = running.store.clone();
@@ -149,7 +152,14 @@ fn client() -> reqwest::Client {
         .expect("a client")
 }
 
-fn settings(github: &Emulator, data: PathBuf, sandboxes: Provider, limits: Limits, rules: Rules) -> Settings {
+fn settings(
+    github: &Emulator,
+    data: PathBuf,
+    sandboxes: Provider,
+    limits: Limits,
+    rules: Rules,
+    daily: work::Daily,
+) -> Settings {
     let app = github.app();
     let secret = SecretString::from(app.webhook_secret.clone());
     let url = |text: &str| url::Url::parse(text).expect("an address");
@@ -184,6 +194,7 @@ fn settings(github: &Emulator, data: PathBuf, sandboxes: Provider, limits: Limit
                 disk: 256 << 20,
             },
             running: work::Running { all: 4, repository: 4, installation: 4 },
+            daily,
             engine: "native, claude-sonnet-4-5".to_owned(),
             model_host: None,
             sandbox_words: "no network, no credential".to_owned(),
@@ -223,8 +234,9 @@ impl Fixpoint {
 
     /// Waits until nothing moves any more: no delivery open, nobody at work, nothing new for a while.
     pub async fn settle(&mut self) {
-        // Several settle windows long: a verdict that is only waiting for its window still comes.
-        const QUIET: Duration = Duration::from_millis(700);
+        const QUIET: Duration = Duration::from_millis(500);
+        // While CI is watched a verdict may still wait for its settle window and the next look.
+        const QUIET_WATCH: Duration = Duration::from_millis(2000);
         const LONGEST: Duration = Duration::from_secs(90);
         let begun = Instant::now();
         let mut last = (String::new(), Instant::now());
@@ -235,9 +247,10 @@ impl Fixpoint {
                 || picture.contains("\"phase\":\"working\"")
                 || picture.contains("\"phase\":\"publishing\"")
                 || picture.starts_with("open");
+            let quiet = if picture.contains("\"phase\":\"watching\"") { QUIET_WATCH } else { QUIET };
             if picture != last.0 || moving {
                 last = (picture, Instant::now());
-            } else if last.1.elapsed() > QUIET {
+            } else if last.1.elapsed() > quiet {
                 return;
             }
             if begun.elapsed() > LONGEST {
