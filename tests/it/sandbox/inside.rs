@@ -199,5 +199,13 @@ async fn a_local_process_would_not_pass_for_a_sandbox() {
         serde_json::from_str(&run(sandbox.as_ref(), Command::toolbox(["probe"])).await.out).unwrap();
     assert!(found.no_new_privileges == Some(false) && found.uid != 10001);
     assert_eq!(sandbox.describe(), "local processes, no boundary");
+    // What it does not get all the same is this process's environment.
+    let names = run(sandbox.as_ref(), Command::named("env", [""; 0])).await.out;
+    let mut names: Vec<_> = names.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        ["FIXPOINT_SANDBOX", "HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR", "USER"]
+    );
     sandbox.stop().await.unwrap();
 }
