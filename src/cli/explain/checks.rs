@@ -39,11 +39,10 @@ pub(in crate::cli) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let kind =
-        || format!("{} is not an object with check_suites, check_runs, statuses", arguments.input.file);
     let value = arguments.input.value()?;
-    anyhow::ensure!(value.is_object(), kind());
-    let checks: Checks = serde_json::from_value(value).with_context(kind)?;
+    let file = &arguments.input.file;
+    anyhow::ensure!(value.is_object(), "{file} is not an object with check_suites, check_runs, statuses …");
+    let checks: Checks = serde_json::from_value(value).with_context(|| format!("{file} cannot be read"))?;
     let limits = Limits::default();
     let now = match &arguments.now {
         Some(text) => time(text)?,

@@ -45,17 +45,11 @@ pub enum Judgement {
 pub fn judge(checks: &Checks, context: &Context<'_>) -> Judgement {
     let Gathered { items, seen, stalled } = gather(checks, context);
     let tally = tally(&items);
-    let age = context.now.since(context.pushed);
-    let over = age >= context.limits.ci_wait;
-    let grace = age < context.limits.ci_start;
     let missing = missing(checks, context, &seen);
     let pending: Vec<String> = names(&items, |means| *means == Means::Pending);
-    let actions_due = context.expected && grace && !items.iter().any(Item::is_actions);
+    let over = context.now.since(context.pushed) >= context.limits.ci_wait;
     if !over
-        && (!pending.is_empty()
-            || (grace && (!missing.is_empty() || items.is_empty()))
-            || actions_due
-            || moving(&items, context))
+        && (!pending.is_empty() || may_still_appear(&items, &missing, context) || moving(&items, context))
     {
         return Judgement::Settled(Verdict::Pending { tally });
     }
@@ -63,6 +57,13 @@ pub fn judge(checks: &Checks, context: &Context<'_>) -> Judgement {
         return red;
     }
     Judgement::Settled(settled(&items, context.expected || stalled, pending, &missing, tally))
+}
+
+/// Within the grace for starting: nothing is there yet, or something that should be is not.
+fn may_still_appear(items: &[Item], missing: &[String], context: &Context<'_>) -> bool {
+    let grace = context.now.since(context.pushed) < context.limits.ci_start;
+    let actions_due = context.expected && !items.iter().any(Item::is_actions);
+    grace && (items.is_empty() || !missing.is_empty() || actions_due)
 }
 
 /// Something changed a moment ago, or the push is so fresh that more will appear.

@@ -13,7 +13,8 @@ pub(super) fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Defaul
 /// A list, or the API's envelope `{"total_count": 2, "check_runs": [ … ]}` around one. Entries that are no objects are left out.
 pub(super) fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Vec<T>, D::Error> {
     let entries = entries(Value::deserialize(from)?);
-    Ok(entries.into_iter().filter_map(|entry| serde_json::from_value(entry).ok()).collect())
+    let objects = entries.into_iter().filter(Value::is_object);
+    Ok(objects.filter_map(|entry| serde_json::from_value(entry).ok()).collect())
 }
 
 /// Required names: strings, or the objects that hold them in the API (`{"context": …}`).
