@@ -12,7 +12,7 @@ mod shown;
 #[path = "digest/speed.rs"]
 mod speed;
 
-use shown::{Asked, Score};
+use shown::Asked;
 
 /// What is asked of each source, and the floors: recall and the share of logs whose one line is marked.
 const FLOORS: &[(Asked, f64, f64)] = &[
@@ -32,7 +32,7 @@ fn main() {
     let Some(logs) = corpus::folder("ci-logs") else { return };
     let mut fallen = Vec::new();
     for (asked, recall, line) in FLOORS {
-        let score: Score = shown::score(&logs, asked);
+        let score = shown::score(&logs, asked);
         println!("{asked:?}: {score}");
         if score.recall < *recall || score.line < *line {
             fallen.push(format!("{asked:?}: {score}; the floors are {recall} and {line}"));

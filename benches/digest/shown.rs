@@ -2,10 +2,12 @@
 
 use crate::corpus::{cases, unpack};
 use fixpoint::digest::{Digest, Digester, GreenIndex, Options};
+use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Characters of a marked line, at its beginning or its end, that must stand in the text.
 const ENOUGH: usize = 80;
@@ -90,6 +92,7 @@ fn squeezed(text: &str) -> String {
 
 /// Without timestamps, colours and carriage returns; on purpose not by the code that is measured.
 fn cleaned(raw: &str) -> String {
-    let noise = regex::Regex::new(r"\x1b\[[0-9;?]*[ -/]*[@-~]|^\d{4}-\d\d-\d\dT[\d:.]+Z ?|\r").unwrap();
-    noise.replace_all(raw, "").into_owned()
+    static NOISE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\x1b\[[0-9;?]*[ -/]*[@-~]|^\d{4}-\d\d-\d\dT[\d:.]+Z ?|\r").unwrap());
+    NOISE.replace_all(raw, "").into_owned()
 }

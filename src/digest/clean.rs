@@ -119,8 +119,7 @@ fn without_prefix(line: &[u8]) -> &[u8] {
         Some(b'[') => {
             let Some(end) = memchr(b']', &line[..line.len().min(64)]) else { return line };
             let inner = &line[1..end];
-            let clock =
-                inner.iter().any(|b| *b == b':') && inner.iter().filter(|b| b.is_ascii_digit()).count() >= 4;
+            let clock = inner.contains(&b':') && inner.iter().filter(|b| b.is_ascii_digit()).count() >= 4;
             let level = matches!(
                 inner,
                 b"info"

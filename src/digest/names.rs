@@ -144,24 +144,24 @@ impl Names {
             |at: usize| found.get(at).map(|m| String::from_utf8_lossy(m.as_bytes()).trim().to_owned());
         let first = group(1).unwrap_or_default();
         match form {
-            Plain => self.add(first),
+            Plain => self.add(&first),
             Of => match (found.name("class"), found.name("method")) {
-                (Some(_), Some(_)) => self.add(format!("{first}.{}", group(2).unwrap_or_default())),
-                _ => self.add(format!("{}.{first}", group(2).unwrap_or_default())),
+                (Some(_), Some(_)) => self.add(&format!("{first}.{}", group(2).unwrap_or_default())),
+                _ => self.add(&format!("{}.{first}", group(2).unwrap_or_default())),
             },
-            Path => self.add(dotted(&first)),
+            Path => self.add(&dotted(&first)),
             Class => self.class = first,
             Pending => self.pending = Some(first),
             Verdict => {
                 if let Some(test) = self.pending.take() {
                     let name = if self.class.is_empty() { test } else { format!("{}.{test}", self.class) };
-                    self.add(name);
+                    self.add(&name);
                 }
             }
             Weak => push(&mut self.weak, first),
             Failures => self.listing = true,
             Over => self.listing = false,
-            Bullet if !NOISE.iter().any(|noise| first.starts_with(noise)) => self.add_title(first),
+            Bullet if !NOISE.iter().any(|noise| first.starts_with(noise)) => self.add_title(&first),
             Bullet => {}
             Title => self.begin(first, depth),
             Surefire => {
@@ -174,7 +174,7 @@ impl Names {
     /// The first line of a numbered title, which goes on in deeper lines until one ends in a colon.
     fn begin(&mut self, first: String, depth: usize) {
         if self.listing && first.contains("::") && !first.contains(' ') {
-            self.add_title(first);
+            self.add_title(&first);
         } else if self.listing {
             self.title = Some((depth, 0, first));
             self.go_on(b"", depth);
@@ -186,13 +186,13 @@ impl Names {
         if lines > 0 && !title.ends_with(':') {
             let more = String::from_utf8_lossy(text);
             if text.is_empty() || depth <= margin || looks_like_error(&more) {
-                return self.add_title(title);
+                return self.add_title(&title);
             }
             title.push(' ');
             title.push_str(more.trim());
         }
         if title.ends_with(':') || lines > TITLE_LINES {
-            return self.add_title(title);
+            return self.add_title(&title);
         }
         self.title = Some((margin, lines + 1, title));
     }
@@ -218,11 +218,11 @@ impl Names {
         }
     }
 
-    fn add_title(&mut self, title: String) {
-        self.add(title.trim_end_matches(':').trim().to_owned());
+    fn add_title(&mut self, title: &str) {
+        self.add(title.trim_end_matches(':').trim());
     }
 
-    fn add(&mut self, name: String) {
+    fn add(&mut self, name: &str) {
         if name.is_empty() || name.len() > 4 * NAME || self.found.len() >= NAMES {
             return;
         }
@@ -235,12 +235,12 @@ impl Names {
     /// All names, in the order of the log, each once.
     pub(super) fn finish(mut self) -> Vec<String> {
         if let Some((_, _, title)) = self.title.take() {
-            self.add_title(title);
+            self.add_title(&title);
         }
         for name in std::mem::take(&mut self.weak) {
             let known = |known: &String| words(&name).all(|word| known.contains(word));
             if !self.found.iter().any(known) {
-                self.add(name);
+                self.add(&name);
             }
         }
         self.found

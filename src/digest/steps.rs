@@ -48,7 +48,7 @@ pub(super) struct Steps {
 
 macro_rules! pattern {
     ($name:ident, $text:literal) => {
-        #[expect(clippy::expect_used, reason = "the pattern is constant and a test uses it")]
+        #[allow(clippy::expect_used, reason = "the pattern is constant and a test uses it")]
         static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a valid pattern"));
     };
 }

@@ -1,6 +1,5 @@
 //! The folder of real logs, where there is one.
 
-use fixpoint::digest::{Digest, Digester, Options};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,16 +28,4 @@ pub fn cases(source: &Path) -> impl Iterator<Item = (String, Value, Vec<u8>)> {
 /// The bytes of a packed file.
 pub fn unpack(path: &Path) -> Vec<u8> {
     Command::new("gzip").arg("-dc").arg(path).output().unwrap().stdout
-}
-
-/// The digest of a log by the default options.
-pub fn digest(log: &[u8]) -> Digest {
-    let mut digester = Digester::new(Options { budget: 8000, ..Options::default() });
-    digester.push(log);
-    digester.finish()
-}
-
-/// Letters and digits in lower case, to compare names in different forms.
-pub fn plain(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric() || *c == '_').flat_map(char::to_lowercase).collect()
 }

@@ -8,5 +8,6 @@ mod corpus;
 mod fuzz;
 mod laws;
 mod matchers;
+mod read;
 mod tools;
 mod verdicts;

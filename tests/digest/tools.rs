@@ -1,6 +1,7 @@
 //! Places found in the output of compilers, linters and test runners.
 
-use crate::corpus::{cases, digest, folder};
+use crate::corpus::{cases, folder};
+use crate::read::digest;
 use serde_json::Value;
 
 fn base(path: &str) -> String {
@@ -60,11 +61,11 @@ fn failing_tests_are_named() {
             if names.is_empty() {
                 continue;
             }
-            let text = crate::corpus::plain(&String::from_utf8_lossy(&log));
-            let got: Vec<String> = digest(&log).tests.iter().map(|test| crate::corpus::plain(test)).collect();
+            let text = crate::read::plain(&String::from_utf8_lossy(&log));
+            let got: Vec<String> = digest(&log).tests.iter().map(|test| crate::read::plain(test)).collect();
             for name in names
                 .into_iter()
-                .map(|name| crate::corpus::plain(core(name)))
+                .map(|name| crate::read::plain(core(name)))
                 .filter(|name| text.contains(name))
             {
                 all += 1.0;

@@ -1,6 +1,7 @@
 //! What kind of failure real logs tell of.
 
-use crate::corpus::{cases, digest, folder};
+use crate::corpus::{cases, folder};
+use crate::read::digest;
 use fixpoint::digest::Kind;
 
 #[test]

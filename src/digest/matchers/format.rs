@@ -72,7 +72,6 @@ impl Row {
 /// The properties a pattern can set.
 pub(super) const FIELDS: usize = 7;
 const NAMES: [&str; FIELDS] = ["file", "line", "column", "severity", "code", "message", "fromPath"];
-const FILE: usize = 0;
 const MESSAGE: usize = 5;
 
 /// One pattern of a matcher.
@@ -156,7 +155,7 @@ fn check(entry: Entry) -> Result<Matcher, MatcherError> {
         }
         patterns.push(Pattern { regex, looped: row.looped, groups });
     }
-    if !set[MESSAGE] && !(last > 0 && set[FILE] && set[MESSAGE]) {
+    if !set[MESSAGE] {
         return Err(refuse("no pattern sets `message`"));
     }
     Ok(Matcher { owner: entry.owner, severity: entry.severity, from_path: entry.from_path, patterns })
