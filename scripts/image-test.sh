@@ -10,12 +10,13 @@ cd "$(dirname "$0")/.."
 fixpoint=$PWD/target/debug/fixpoint
 work=$(mktemp -d)
 image=fixpoint-image-test:latest
-emulator=
-compose() { docker-compose --project-name fixpoint-image-test --file compose.yaml --file "$work/override.yaml" "$@"; }
+emulator= ok= started=
+compose() { docker-compose --project-name fixpoint-image-test --file compose.yaml "$@"; }
 finish() {
-    [ -f "$work/override.yaml" ] && compose logs --tail=40 >"$work/log" 2>&1 || true
-    [ "${ok:-}" ] || cat "$work/log" 2>/dev/null || true
-    [ -f "$work/override.yaml" ] && compose down --volumes --timeout 5 >/dev/null 2>&1 || true
+    if [ "$started" ]; then
+        [ "$ok" ] || compose logs --tail=60 || true
+        compose down --volumes --timeout 5 >/dev/null 2>&1 || true
+    fi
     [ -z "$emulator" ] || kill "$emulator" 2>/dev/null || true
     rm -rf "$work"
 }
@@ -69,21 +70,15 @@ emulator=$!
 for _ in $(seq 100); do grep -q listening "$work/emulator.log" && break || sleep 0.1; done
 url=$(sed -n 's/^listening on //p' "$work/emulator.log")
 
-python3 docs/benchmarks/image_session.py prepare "$url" "$work"
-cat >"$work/override.yaml" <<YAML
-services:
-  fixpoint:
-    image: $image
-    build: !reset null
-    # The emulator is on this machine's loopback.
-    network_mode: host
-    ports: !reset []
-    group_add: ["$(stat -c %g /var/run/docker.sock)"]
-    volumes:
-      - $work/fixpoint.toml:/var/lib/fixpoint/fixpoint.toml:ro
-      - $work/secrets:/var/lib/fixpoint/secrets:ro
-YAML
-compose up --detach --no-build
-python3 docs/benchmarks/image_session.py play "$url"
+config=$work/config
+mkdir "$config"
+scripts/image_session.py prepare "$url" "$config"
+chmod -R a+rX "$work"
+export FIXPOINT_IMAGE=$image FIXPOINT_CONFIG_DIR=$config
+DOCKER_GROUP=$(stat -c %g /var/run/docker.sock)
+export DOCKER_GROUP
+started=yes
+compose up --detach --no-build >"$work/up.log" 2>&1
+scripts/image_session.py play "$url"
 ok=yes
 echo "a session in the image: green, one branch, one pull request"
