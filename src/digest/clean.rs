@@ -1,7 +1,7 @@
 //! Takes from a raw log line what only a terminal or a runner needs: the leading timestamp, escape sequences, progress that a
 //! carriage return overwrote, and the fold markers of a CI system. What is left is what a person would have seen.
 
-use memchr::{memchr, memchr2, memchr3, memrchr};
+use memchr::{memchr, memchr2, memrchr};
 
 /// Longest part of one raw line that is looked at, in bytes. Minified bundles and base64 fill lines of megabytes; nothing beyond
 /// this prefix has ever been the reason of a failure.
@@ -12,7 +12,7 @@ pub(super) fn visible<'a>(raw: &[u8], out: &'a mut Vec<u8>) -> &'a [u8] {
     out.clear();
     let raw = &raw[..raw.len().min(LINE_CAP)];
     let raw = without_timestamp(raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw));
-    if memchr3(0x1b, b'\r', 0x08, raw).is_none() {
+    if raw.iter().all(|b| *b >= 0x20 || *b == b'\t') {
         out.extend_from_slice(raw);
     } else {
         let shown = after_overwriting(raw);
@@ -206,6 +206,7 @@ mod tests {
         assert_eq!(seen("travis_time:start:04e6a1a3\r\x1b[0K$ make test"), "$ make test");
         assert_eq!(seen("plain  \t"), "plain");
         assert_eq!(seen("\x1b["), "");
+        assert_eq!(seen("bell\x07 and \0 nothing"), "bell and  nothing");
     }
 
     #[test]

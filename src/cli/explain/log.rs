@@ -1,6 +1,6 @@
 //! `fixpoint explain log FILE`: the digest that a round would get of a CI log.
 
-use crate::digest::{Digest, Digester, GreenIndex, Options};
+use crate::digest::{Digest, Digester, GreenIndex, Kind, Options};
 use anyhow::{Context, Result};
 use clap::Args;
 use std::fs::File;
@@ -8,6 +8,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Failing tests named above the text.
+const TESTS: usize = 10;
 /// Bytes read at once.
 const CHUNK: usize = 256 * 1024;
 
@@ -60,11 +62,24 @@ impl Log {
             serde_json::to_writer(&mut out, digest)?;
             writeln!(out)?;
         } else {
-            writeln!(out, "{}", digest.line_text)?;
-            writeln!(out)?;
-            write!(out, "{}", digest.text)?;
+            writeln!(out, "{}", why(digest))?;
+            for test in digest.tests.iter().take(TESTS) {
+                writeln!(out, "  failing test: {test}")?;
+            }
+            write!(out, "\n{}", digest.text)?;
         }
         Ok(())
+    }
+}
+
+/// The first sentence: what failed, where, by which line.
+fn why(digest: &Digest) -> String {
+    let step = digest.step.as_deref().map(|step| format!(" in `{step}`")).unwrap_or_default();
+    let line = digest.line.map(|line| format!(", line {line}: {}", digest.line_text)).unwrap_or_default();
+    match digest.kind {
+        Kind::None => "Nothing failed, as far as this log tells.".to_owned(),
+        Kind::Change => format!("What was tested failed{step}{line}"),
+        Kind::Infrastructure => format!("The world around failed, not the change{step}{line}"),
     }
 }
 
