@@ -10,6 +10,8 @@ declare -A package=(
     [make]=make
     [pkg-config]=pkg-config
     [python3]=python3
+    [docker-compose]=docker-compose
+    [npm]=npm
 )
 
 missing=()
@@ -17,7 +19,7 @@ for program in "${!package[@]}"; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null || missing+=("${package[$program]}")
 done
 compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
-python3 -c 'import pytest, pytest_timeout' 2>/dev/null || missing+=(python3-pytest python3-pytest-timeout)
+/usr/bin/python3 -c 'import pytest, pytest_timeout' 2>/dev/null || missing+=(python3-pytest python3-pytest-timeout)
 
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
