@@ -81,9 +81,13 @@ impl Mirror {
             let args: Vec<&str> = args.into_iter().chain(specs.iter().map(String::as_str)).collect();
             let printed = git(&self.dir, remote, &args).await?;
             if !printed.status.success() {
+                if printed.stderr.contains(".lock': File exists") {
+                    self.sweep().await?;
+                }
                 let gone = printed.stderr.contains("couldn't find remote ref");
                 return Err(if gone { GitError::NotFound("a ref".into()) } else { sort(&printed) });
             }
+            self.repack(remote).await?;
         }
         let names: Vec<Option<String>> =
             refs.iter().zip(there).map(|(name, id)| id.as_ref().map(|_| kept_as(name))).collect();

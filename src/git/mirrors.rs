@@ -50,7 +50,7 @@ impl Mirrors {
                 "{key:?} is no mirror's name: letters, digits, - and _ are"
             )));
         }
-        let network = self.lock(key);
+        let (network, first) = self.lock(key);
         let _alone = network.lock().await;
         let dir = self.root.join(format!("{key}.git"));
         let mirror = Mirror { dir: dir.clone(), network: network.clone() };
@@ -58,12 +58,17 @@ impl Mirrors {
             // Also where an earlier start was interrupted: to initialise again completes it.
             run_blocking(move || init(&dir)).await?;
         }
+        if first {
+            mirror.sweep().await?;
+        }
         Ok(mirror)
     }
 
-    fn lock(&self, key: &str) -> Lock {
+    /// The mirror's lock, and whether this process asks for it for the first time.
+    fn lock(&self, key: &str) -> (Lock, bool) {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
-        locks.entry(key.to_owned()).or_default().clone()
+        let first = !locks.contains_key(key);
+        (locks.entry(key.to_owned()).or_default().clone(), first)
     }
 }
 

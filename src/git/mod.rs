@@ -13,8 +13,7 @@ mod pack;
 mod paths;
 mod program;
 mod push;
-#[cfg(test)]
-mod tests;
+mod tidy;
 
 pub use diff::Stat;
 pub use mirrors::{Mirror, Mirrors};
@@ -74,3 +73,6 @@ impl From<git2::Error> for GitError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,6 +110,34 @@ async fn a_fetch_gives_each_ref_or_says_it_is_missing() {
 }
 
 #[tokio::test]
+async fn a_mirror_outlives_killed_processes_and_many_fetches() {
+    let (bench, mut main) = Bench::with_main().await;
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 3600);
+    let left = ["packed-refs.lock", "objects/pack/tmp_pack_x"].map(|name| bench.mirror.dir.join(name));
+    for file in &left {
+        std::fs::File::create(file).unwrap().set_modified(old).unwrap();
+    }
+    let young = bench.mirror.dir.join("HEAD.lock");
+    std::fs::write(&young, "").unwrap();
+    Mirrors::new(bench.mirror.dir.parent().unwrap().into()).open("7").await.unwrap();
+    assert!(left.iter().all(|file| !file.exists()) && young.exists(), "only what is old goes");
+    std::fs::remove_file(young).unwrap();
+
+    let refs = ["refs/heads/main".to_owned()];
+    for n in 0..55 {
+        let tree = format!("{main}^{{tree}}");
+        let next = run(&bench.server, &["commit-tree", "-m", &n.to_string(), "-p", main.as_str(), &tree], "");
+        run(&bench.server, &["update-ref", "refs/heads/main", &next], "");
+        main = bench.mirror.fetch(&bench.remote, &refs).await.unwrap()[0].clone().unwrap();
+    }
+    let packs = std::fs::read_dir(bench.mirror.dir.join("objects/pack")).unwrap();
+    let packs =
+        packs.filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().ends_with(".pack")).count();
+    assert!(packs < 20, "{packs} packs");
+    bench.mirror.pack(&main, None).await.unwrap();
+}
+
+#[tokio::test]
 async fn f25_f26_a_push_ends_at_the_branch_and_nowhere_else() {
     let (bench, main) = Bench::with_main().await;
     let ours = bench.commit_on(&main, "src/lib.rs", "one\n").await;

@@ -17,8 +17,6 @@ pub mod payload;
 mod pulls;
 mod repository;
 mod service;
-#[cfg(test)]
-mod tests;
 mod tokens;
 mod wire;
 
@@ -169,3 +167,6 @@ impl fmt::Debug for Repository {
         write!(f, "Repository({} through {})", self.repo, self.installation)
     }
 }
+
+#[cfg(test)]
+mod tests;
