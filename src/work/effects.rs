@@ -123,11 +123,13 @@ impl Driver {
             Effect::Say { message, to, request_no } => self.say(&repository, message, to, *request_no).await,
             Effect::Rerun { check, head } => self.rerun(&repository, check, head).await,
             Effect::DeleteBranch { branch, at } => {
-                // Only what is still ours: a commit that came after the merge stands.
-                if repository.branch(branch).await?.as_ref() == Some(at) {
-                    repository.delete_branch(branch).await?;
+                let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
+                let remote = self.parts.remote(&repository, Scope::Push).await?;
+                // Only what is still ours, by an exact lease: a commit that came after the merge stands.
+                match mirror.delete_branch(&remote, branch, at, &[]).await {
+                    Ok(()) | Err(GitError::Moved(_) | GitError::NotFound(_)) => done(json!(null)),
+                    Err(error) => Err(Undone::Later(error.to_string(), Duration::from_secs(5))),
                 }
-                done(json!(null))
             }
         }
     }
