@@ -43,6 +43,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         listen: config.server.listen.to_string(),
         database: config.database.expose_secret().to_owned(),
         data: config.data_dir.clone(),
+        min_free_disk: config.min_free_disk,
         github: github::Settings {
             api_url: github.api_url.clone(),
             web_url: github.web_url.clone(),

@@ -24,9 +24,6 @@ const CONNECT: Duration = Duration::from_secs(20);
 /// How long the work in progress may take to come to rest when the process is to end.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// Below this much free disk no delivery is taken: what is acknowledged must be stored.
-const DISK_MARK: u64 = 200 << 20;
-
 /// What a server is made of.
 pub struct Settings {
     /// Where webhooks come in, e.g. `127.0.0.1:3000`.
@@ -35,6 +32,8 @@ pub struct Settings {
     pub database: String,
     /// Mirrors and whatever else is kept in files.
     pub data: PathBuf,
+    /// With less free disk than this no delivery is taken: what is acknowledged must be stored. Bytes.
+    pub min_free_disk: u64,
     /// The forge and the App.
     pub github: github::Settings,
     /// What webhooks are signed with.
@@ -99,7 +98,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         .with_context(|| format!("{} cannot be listened on; is another server running?", settings.listen))?;
     let address = listener.local_addr()?;
     let shutdown = CancellationToken::new();
-    let disk = DiskMark { folder: settings.data.clone(), bytes: DISK_MARK };
+    let disk = DiskMark { folder: settings.data.clone(), bytes: settings.min_free_disk };
     let mut state = HttpState::new(store.clone(), settings.webhooks).bounded(Bounds::default());
     state.disk = Some(disk);
     let parts = work::Parts {

@@ -204,6 +204,7 @@ fn settings(
         },
         engine,
         data,
+        min_free_disk: 1 << 20,
     }
 }
 
