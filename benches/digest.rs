@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on fails there")]
 #![allow(clippy::print_stdout, reason = "figures are its output")]
 #![allow(clippy::cast_precision_loss, reason = "figures are rounded anyway")]
+#![allow(unreachable_pub, reason = "nobody but this measurement sees it")]
 
 #[path = "../tests/digest/corpus.rs"]
 mod corpus;

@@ -350,8 +350,7 @@ async fn draft_and_ready_are_idempotent_and_need_both_permissions() {
     let now = stub.repository.pull(Number(8)).await.unwrap();
     stub.repository.set_draft(&now, false).await.unwrap();
     assert!(matches!(stub.repository.set_draft(&now, true).await, Err(GitHubError::Invalid(_))));
-    let mints =
-        stub.seen.lock().unwrap().iter().filter(|s| s.path.ends_with("tokens")).last().unwrap().clone();
+    let mints = stub.seen.lock().unwrap().iter().rfind(|s| s.path.ends_with("tokens")).unwrap().clone();
     assert_eq!(
         mints.body["permissions"],
         json!({ "metadata": "read", "contents": "write", "pull_requests": "write" })
