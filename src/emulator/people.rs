@@ -88,7 +88,10 @@ impl Emulator {
             let token = Token {
                 actor: world.bot_of(ACTIONS_APP),
                 app: ACTIONS_APP,
-                permissions: permissions.iter().map(|(name, level)| ((*name).into(), (*level).into())).collect(),
+                permissions: permissions
+                    .iter()
+                    .map(|(name, level)| ((*name).into(), (*level).into()))
+                    .collect(),
                 repositories: Some(vec![repo]),
                 expires: Utc::now() + world.token_ttl,
             };

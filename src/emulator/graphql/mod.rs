@@ -150,7 +150,8 @@ fn pick(document: &Document, selection: &[Selected], on: Option<&str>) -> Vec<Pi
             Selected::Inline(kind, inner) => found.extend(pick(document, inner, kind.as_deref().or(on))),
             Selected::Spread(name) => {
                 let fragment = document.fragments.get(name);
-                found.extend(fragment.into_iter().flat_map(|(kind, inner)| pick(document, inner, Some(kind))));
+                found
+                    .extend(fragment.into_iter().flat_map(|(kind, inner)| pick(document, inner, Some(kind))));
             }
         }
     }

@@ -26,7 +26,11 @@ pub(crate) fn answer(world: &mut World, call: &Call) -> Answer {
             None => in_repository(world, call, owner, repo, rest),
         },
         ["repositories", id, rest @ ..] if !rest.is_empty() => {
-            let repo = world.repositories.get(&number(id)?).filter(|repo| !repo.gone).ok_or_else(Refusal::not_found)?;
+            let repo = world
+                .repositories
+                .get(&number(id)?)
+                .filter(|repo| !repo.gone)
+                .ok_or_else(Refusal::not_found)?;
             let (owner, name) = (world.login(repo.owner).to_owned(), repo.name.clone());
             in_repository(world, call, &owner, &name, rest)
         }
@@ -51,7 +55,11 @@ fn moved(world: &World, call: &Call, owner: &str, name: &str, rest: &[&str]) -> 
         url.push_str(query);
     }
     // What changes something keeps its method over a 307.
-    let status = if call.method == Method::GET { StatusCode::MOVED_PERMANENTLY } else { StatusCode::TEMPORARY_REDIRECT };
+    let status = if call.method == Method::GET {
+        StatusCode::MOVED_PERMANENTLY
+    } else {
+        StatusCode::TEMPORARY_REDIRECT
+    };
     let body = json!({ "message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest" });
     Some(Reply::json(status, body).with("location", &url))
 }

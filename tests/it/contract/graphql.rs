@@ -12,7 +12,8 @@ impl Schema {
     pub fn load() -> Option<Self> {
         let text = std::fs::read_to_string(folder().join("graphql.json")).ok()?;
         let whole: Value = serde_json::from_str(&text).expect("the published schema is JSON");
-        let schema = [&whole["__schema"], &whole["data"]["__schema"]].into_iter().find(|schema| schema.is_object());
+        let schema =
+            [&whole["__schema"], &whole["data"]["__schema"]].into_iter().find(|schema| schema.is_object());
         Some(Self(schema.expect("an introspection answer").clone()))
     }
 
@@ -49,7 +50,11 @@ impl Schema {
             };
             self.input(&base(&argument["type"]), value, complaints);
         }
-        let needed = known["args"].as_array().into_iter().flatten().filter(|argument| argument["type"]["kind"] == "NON_NULL");
+        let needed = known["args"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|argument| argument["type"]["kind"] == "NON_NULL");
         for argument in needed {
             let name = argument["name"].as_str().unwrap_or_default();
             if !field.arguments.contains_key(name) {
