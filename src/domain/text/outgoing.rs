@@ -124,7 +124,8 @@ fn parts(text: &str) -> Parts {
             Event::Start(Tag::Link { .. }) => inner.push(range.start + 1),
             Event::Start(Tag::Image { .. }) => {
                 inner.push(range.start + 2);
-                parts.edits.push((range.start..range.start + 1, String::new()));
+                // Words and not nothing: another `!` may stand before it.
+                parts.edits.push((range.start..range.start + 1, "(image) ".to_owned()));
             }
             Event::End(TagEnd::Link | TagEnd::Image) => {
                 let tail = inner.pop().unwrap_or(range.end).min(range.end)..range.end;

@@ -146,7 +146,7 @@ See #4, `@code` and https://example.org/@user.
 #### Big
 
 &lt;img src="https://example.org/p.png">
-[p](https://example.org/p.png)
+(image) [p](https://example.org/p.png)
 
 : :set-output name=a::b
 ##\[error]no
@@ -202,6 +202,7 @@ fn body() -> impl Strategy<Value = String> {
         Just("👩‍💻".to_owned()),
         Just("\n".to_owned()),
         Just("![a](b)\n".to_owned()),
+        Just("!".to_owned()),
         "[a-z <>\\[\\]()*_#`~|:\\\\-]{0,30}",
         any::<String>(),
     ];

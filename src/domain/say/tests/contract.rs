@@ -29,7 +29,7 @@ fn nasty() -> impl Strategy<Value = String> {
 
 fn phase() -> impl Strategy<Value = Phase> {
     let outcome = || {
-        (0..20_usize, nasty()).prop_map(|(at, why)| match at {
+        (0..21_usize, nasty()).prop_map(|(at, why)| match at {
             0 => Outcome::Green,
             1 => Outcome::NeedsPerson,
             2 => Outcome::NotGreen { why },
@@ -49,6 +49,7 @@ fn phase() -> impl Strategy<Value = Phase> {
             16 => Outcome::Merged,
             17 => Outcome::Closed,
             18 => Outcome::IssueClosed,
+            19 => Outcome::Reopened,
             _ => Outcome::NoAccess,
         })
     };
