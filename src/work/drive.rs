@@ -2,7 +2,11 @@
 
 use super::{Halt, Parts, look, round};
 use crate::{
-    domain::{Entry, Phase, State, Step, Timestamp, session::{Deadline, Ending, RoundEnd}, step},
+    domain::{
+        Entry, Phase, State, Step, Timestamp,
+        session::{Deadline, Ending, RoundEnd},
+        step,
+    },
     sandbox::Sandbox,
     store::{Advance, Claimed, Lease},
 };

@@ -164,7 +164,9 @@ async fn verdict(driver: &mut Driver, head: &Sha, pushed: Timestamp) -> Result<V
 async fn annotate(repository: &Repository, checks: &mut Checks) -> Result<(), Halt> {
     let failed = |run: &&mut CheckRun| {
         let conclusion = run.conclusion.as_deref().unwrap_or_default();
-        run.app.is_actions() && run.output.annotations_count > 0 && matches!(conclusion, "failure" | "cancelled")
+        run.app.is_actions()
+            && run.output.annotations_count > 0
+            && matches!(conclusion, "failure" | "cancelled")
     };
     for run in checks.check_runs.iter_mut().filter(failed).take(ANNOTATED) {
         for message in repository.annotations(run.id).await? {

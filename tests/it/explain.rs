@@ -4,7 +4,13 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 
 fn explain(arguments: &[&str], input: &str) -> Value {
-    let output = Command::cargo_bin("fixpoint").unwrap().arg("explain").args(arguments).write_stdin(input).assert().success();
+    let output = Command::cargo_bin("fixpoint")
+        .unwrap()
+        .arg("explain")
+        .args(arguments)
+        .write_stdin(input)
+        .assert()
+        .success();
     serde_json::from_slice(&output.get_output().stdout).unwrap()
 }
 
@@ -28,8 +34,14 @@ fn a_comment_is_explained() {
 fn checks_are_explained() {
     let run = json!({"id": 1, "name": "test", "status": "completed", "conclusion": "failure", "output": {"title": "2 failed"}});
     let said = explain(&["checks", "-", "--json"], &json!({"check_runs": [run]}).to_string());
-    assert_eq!((said["verdict"].as_str(), said["reason"].as_str()), (Some("red"), Some("0 of 1 green; red: test")));
-    assert_eq!((&said["failures"][0]["check"], &said["failures"][0]["line"]), (&json!("test"), &json!("2 failed")));
+    assert_eq!(
+        (said["verdict"].as_str(), said["reason"].as_str()),
+        (Some("red"), Some("0 of 1 green; red: test"))
+    );
+    assert_eq!(
+        (&said["failures"][0]["check"], &said["failures"][0]["line"]),
+        (&json!("test"), &json!("2 failed"))
+    );
     assert_eq!(explain(&["checks", "-", "--json"], "{}")["verdict"], "no_ci");
     // Without any time in the file nothing is too old to be awaited.
     let open = json!({"check_runs": [{"id": 1, "name": "test", "status": "queued"}]}).to_string();
@@ -45,7 +57,13 @@ fn a_delivery_is_explained() {
 #[test]
 fn what_cannot_be_read_is_said_in_one_line() {
     let run = |arguments: &[&str], input: &str| {
-        let output = Command::cargo_bin("fixpoint").unwrap().arg("explain").args(arguments).write_stdin(input).assert().code(2);
+        let output = Command::cargo_bin("fixpoint")
+            .unwrap()
+            .arg("explain")
+            .args(arguments)
+            .write_stdin(input)
+            .assert()
+            .code(2);
         String::from_utf8(output.get_output().stderr.clone()).unwrap()
     };
     assert!(run(&["delivery", "push", "-"], "no JSON").starts_with("fixpoint: - is not JSON: "));

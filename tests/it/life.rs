@@ -32,7 +32,8 @@ async fn f27_a_persons_push_stands() {
     t.comment("/code").by("alice").on(ISSUE);
     t.settle().await;
     let branch = t.pull().head_branch;
-    let theirs = t.github.push_as(&t.repo, "alice", &branch, &[("src/sum.sh", "echo $(($1 + $2))\n")]).unwrap();
+    let theirs =
+        t.github.push_as(&t.repo, "alice", &branch, &[("src/sum.sh", "echo $(($1 + $2))\n")]).unwrap();
     t.settle().await;
     assert!(t.phases().await.ends_with("watching → resting(stood_down)"), "{}", t.phases().await);
     assert_eq!(t.github.branch(&t.repo, &branch).unwrap(), Some(theirs));

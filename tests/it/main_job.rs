@@ -40,9 +40,14 @@ async fn a_comment_becomes_a_green_pull_request_in_two_rounds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ci_that_really_runs() {
-    let world = World::new().ci_runs("[ \"$(sh src/sum.sh 1 2)\" = 3 ] || { echo 'sum.sh:1: expected 3'; exit 1; }");
+    let world =
+        World::new().ci_runs("[ \"$(sh src/sum.sh 1 2)\" = 3 ] || { echo 'sum.sh:1: expected 3'; exit 1; }");
     let mut t = world.start().await;
-    t.model_plays([edit("src/sum.sh", "echo $(($1 - $2))", "echo $(($1 + $2))"), shell("sh src/sum.sh 1 2"), finish("Add")]);
+    t.model_plays([
+        edit("src/sum.sh", "echo $(($1 - $2))", "echo $(($1 + $2))"),
+        shell("sh src/sum.sh 1 2"),
+        finish("Add"),
+    ]);
     t.comment("/code").by("alice").on(ISSUE);
     t.settle().await;
     assert_eq!(t.phases().await, "queued → working(1) → publishing → watching → resting(green)");
@@ -122,7 +127,9 @@ async fn a_question_waits_for_an_answer() {
     t.comment("/code wrap").by("alice").on(ISSUE);
     t.settle().await;
     t.ci_passes().await;
-    assert!(t.phases().await.ends_with("waiting → queued → working(1) → publishing → watching → resting(green)"));
+    assert!(
+        t.phases().await.ends_with("waiting → queued → working(1) → publishing → watching → resting(green)")
+    );
     assert!(t.github.model().shown()[1].holds("wrap"));
     t.end().await;
 }

@@ -53,7 +53,9 @@ async fn f1_bots_are_dropped_whatever_they_may_do() {
 #[tokio::test(flavor = "multi_thread")]
 async fn f12_a_command_inside_a_quote_is_none() {
     let mut t = fixpoint().await;
-    for text in ["> /code fix it", "```\n/code fix it\n```", "so I wrote /code", "    /code", "<!-- /code -->"] {
+    for text in
+        ["> /code fix it", "```\n/code fix it\n```", "so I wrote /code", "    /code", "<!-- /code -->"]
+    {
         t.comment(text).by("alice").on(ISSUE);
     }
     t.settle().await;

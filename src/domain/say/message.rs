@@ -67,5 +67,9 @@ fn ending(to: &str, status_url: &str) -> String {
 /// A cut that leaves no code span open.
 fn fitted(sentence: &str, room: usize) -> String {
     let cut = text::shorten(sentence, room);
-    if cut.matches('`').count().is_multiple_of(2) { cut } else { text::shorten(&sentence.replace('`', "'"), room) }
+    if cut.matches('`').count().is_multiple_of(2) {
+        cut
+    } else {
+        text::shorten(&sentence.replace('`', "'"), room)
+    }
 }

@@ -288,7 +288,12 @@ impl Fixpoint {
 
     /// The newest pull request.
     pub fn pull(&self) -> fixpoint::emulator::PullView {
-        self.github.pulls(&self.repo).expect("pull requests").into_iter().max_by_key(|p| p.number).expect("one")
+        self.github
+            .pulls(&self.repo)
+            .expect("pull requests")
+            .into_iter()
+            .max_by_key(|p| p.number)
+            .expect("one")
     }
 
     /// What fixpoint said on the issue, oldest first, as it reads now.
