@@ -168,7 +168,7 @@ impl Token {
     pub(crate) fn grants(&self, need: Need) -> bool {
         let level = |name: &&str| self.permissions.get(*name).map(String::as_str);
         need.any_of.is_empty()
-            || need.any_of.iter().any(|name| match level(&name) {
+            || need.any_of.iter().any(|name| match level(name) {
                 Some("admin" | "write") => true,
                 Some("read") => !need.write,
                 _ => *name == "metadata" && !need.write,

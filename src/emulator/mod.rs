@@ -8,6 +8,7 @@
 //! [`Emulator`] is the handle: start it, make a repository, let people do things, look at what came of it.
 //! The same doings are open to another process as JSON under `/_emulator/`.
 
+mod arrange;
 mod auth;
 mod ci;
 mod control;

@@ -29,7 +29,7 @@ pub(crate) struct NewLineComment {
     pub(crate) body: String,
 }
 
-fn problem(message: String) -> Refusal {
+fn problem(message: &str) -> Refusal {
     Refusal::invalid(json!({ "resource": "PullRequest", "code": "custom", "message": message }))
 }
 
@@ -80,7 +80,7 @@ impl World {
             *at == repo && self.pull(repo, *number).is_ok_and(|pull| pull.base.branch == new.base)
         }) {
             let owner = self.login(self.repositories[&head.repository].owner);
-            return Err(problem(format!("A pull request already exists for {owner}:{}.", head.branch)));
+            return Err(problem(&format!("A pull request already exists for {owner}:{}.", head.branch)));
         }
         let id = self.id();
         let mut issue = self.new_issue(repo, author, &new.title, new.body);
@@ -88,7 +88,7 @@ impl World {
         self.bring(repo, head.repository, &head.sha, &format!("refs/pull/{number}/head"))?;
         if self.difference(repo, &base.sha, &head.sha)?.commits == 0 {
             self.repo_mut(repo).next_number = number;
-            return Err(problem(format!("No commits between {} and {}", new.base, head.branch)));
+            return Err(problem(&format!("No commits between {} and {}", new.base, head.branch)));
         }
         let (branch, sha) = (head.branch.clone(), head.sha.clone());
         issue.pull = Some(Pull {
@@ -118,7 +118,7 @@ impl World {
         let Ok(pull) = self.pull(repo, number) else { return Ok(()) };
         let head = pull.head.clone();
         let missing =
-            || problem(format!("state cannot be changed. The {} branch has been deleted.", head.branch));
+            || problem(&format!("state cannot be changed. The {} branch has been deleted.", head.branch));
         let sha = self.tip(head.repository, &head.branch).ok_or_else(missing);
         let sha = match sha {
             Ok(sha) => sha,

@@ -38,7 +38,8 @@ impl World {
         let about_installation = event.starts_with("installation");
         let installed = repo.is_none_or(|id| self.repositories[&id].installed);
         let wanted = self.app.events.contains(event) && self.app.suspended.is_none();
-        if !about_installation && !(installed && wanted) {
+        let heard = about_installation || (installed && wanted);
+        if !heard {
             return;
         }
         let payload = self.payload(action, repo, sender, parts);

@@ -62,7 +62,7 @@ impl Log {
     pub(crate) fn step(&mut self, name: &str) {
         let step = Step {
             name: name.into(),
-            progress: Progress::InProgress,
+            progress: Progress::Running,
             log: String::new(),
             started: Some(Utc::now()),
             completed: None,

@@ -214,12 +214,12 @@ impl World {
         let now = Utc::now();
         let here = self.repo_mut(repo);
         let Some(of) = here.jobs.get_mut(&job) else { return };
-        of.progress = Progress::InProgress;
+        of.progress = Progress::Running;
         of.started = Some(now);
         of.runner = Some("GitHub Actions 1".into());
         let run = of.run;
         if let Some(check) = here.check_runs.get_mut(&job) {
-            check.progress = Progress::InProgress;
+            check.progress = Progress::Running;
             check.started = Some(now);
         }
         self.tell_job(repo, job, "in_progress");
@@ -232,11 +232,11 @@ impl World {
         let Some(of) = here.workflow_runs.get_mut(&run).filter(|run| run.progress == Progress::Queued) else {
             return;
         };
-        of.progress = Progress::InProgress;
+        of.progress = Progress::Running;
         of.updated = Utc::now();
         let suite = of.suite;
         if let Some(suite) = here.suites.get_mut(&suite) {
-            suite.progress = Progress::InProgress;
+            suite.progress = Progress::Running;
         }
         self.tell_run(repo, run, "in_progress");
     }

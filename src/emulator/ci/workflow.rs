@@ -7,13 +7,16 @@ use std::path::Path;
 
 const FOLDER: &str = ".github/workflows";
 
+/// A job: its name, and the names and scripts of its steps.
+pub(super) type Planned = (String, Vec<(String, String)>);
+
 /// A workflow of a commit.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) name: String,
     pub(super) path: String,
     /// `None`: the file cannot be read, which GitHub reports as a startup failure.
-    pub(super) jobs: Option<Vec<(String, Vec<(String, String)>)>>,
+    pub(super) jobs: Option<Vec<Planned>>,
     on: Value,
 }
 

@@ -79,11 +79,10 @@ fn fields<'d>(document: &'d Document, selection: &'d [Selected], of: &str) -> Ve
         match selected {
             Selected::Field(field) => found.push(field),
             Selected::Inline(on, inner) if on.as_deref().is_none_or(fits) => {
-                found.extend(fields(document, inner, of))
+                found.extend(fields(document, inner, of));
             }
             Selected::Spread(name) => {
-                if let Some((on, inner)) = document.fragments.get(name).filter(|(on, _)| fits(on)) {
-                    let _ = on;
+                if let Some((_, inner)) = document.fragments.get(name).filter(|(on, _)| fits(on)) {
                     found.extend(fields(document, inner, of));
                 }
             }

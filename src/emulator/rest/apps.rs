@@ -145,7 +145,7 @@ pub(super) fn delivery(world: &World, call: &Call, id: &str) -> Answer {
 }
 
 fn show_config(world: &World) -> Value {
-    json!({ "content_type": "json", "insecure_ssl": "0", "secret": "********", "url": world.wires.receiver() })
+    json!({ "content_type": "json", "insecure_ssl": "0", "secret": "********", "url": world.wires.receiver().unwrap_or_default() })
 }
 
 pub(super) fn hook_config(world: &World, call: &Call) -> Answer {

@@ -141,9 +141,9 @@ pub(super) fn assign(world: &mut World, call: &Call, (owner, name): At<'_>, text
             continue;
         }
         if on {
-            issue.assignees.push(id)
+            issue.assignees.push(id);
         } else {
-            issue.assignees.retain(|there| *there != id)
+            issue.assignees.retain(|there| *there != id);
         }
         let (event, mut parts) = world.thread_parts(repo, number);
         parts["assignee"] = world.show_user(id);

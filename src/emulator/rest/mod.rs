@@ -9,6 +9,7 @@ mod issues;
 mod pulls;
 mod repositories;
 mod reviews;
+mod statuses;
 
 use super::reply::{Answer, Call, Refusal, Reply};
 use super::state::World;
@@ -111,11 +112,11 @@ fn in_repository(world: &mut World, call: &Call, o: &str, r: &str, rest: &[&str]
         ("GET", ["commits", name @ .., "check-suites"]) => {
             checks::suites_of(world, call, at, &name.join("/"))
         }
-        ("GET", ["commits", name @ .., "status"]) => checks::combined(world, call, at, &name.join("/")),
-        ("GET", ["commits", name @ .., "statuses"]) => checks::statuses(world, call, at, &name.join("/")),
+        ("GET", ["commits", name @ .., "status"]) => statuses::combined(world, call, at, &name.join("/")),
+        ("GET", ["commits", name @ .., "statuses"]) => statuses::statuses(world, call, at, &name.join("/")),
         ("GET", ["commits", name @ .., "pulls"]) => pulls::of_commit(world, call, at, &name.join("/")),
         ("GET", ["commits", name @ ..]) if !name.is_empty() => commits::get(world, call, at, &name.join("/")),
-        ("POST", ["statuses", sha]) => checks::set_status(world, call, at, sha),
+        ("POST", ["statuses", sha]) => statuses::set_status(world, call, at, sha),
         _ => Err(Refusal::not_found()),
     }
 }
