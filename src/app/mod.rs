@@ -1,6 +1,7 @@
 //! Composition root: settings become running parts. Used by the program and by the tests.
 
 mod configured;
+mod presence;
 
 pub use crate::store::Store;
 pub use configured::{engine, instance, local, settings};
@@ -55,6 +56,7 @@ pub struct Running {
     pub store: Store,
     shutdown: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
+    _presence: Option<presence::Presence>,
 }
 
 /// The one client for GitHub and models.
@@ -97,6 +99,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         .await
         .with_context(|| format!("{} cannot be listened on; is another server running?", settings.listen))?;
     let address = listener.local_addr()?;
+    let presence = presence::join(&store, &settings.database).await;
     let shutdown = CancellationToken::new();
     let disk = DiskMark { folder: settings.data.clone(), bytes: settings.min_free_disk };
     let mut state = HttpState::new(store.clone(), settings.webhooks).bounded(Bounds::default());
@@ -113,7 +116,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
     let stop = shutdown.clone();
     let serving = tokio::spawn(http::serve(listener, state, async move { stop.cancelled().await }));
     let working = tokio::spawn(work::run(parts, shutdown.clone()));
-    Ok(Running { address, store, shutdown, tasks: vec![serving, working] })
+    Ok(Running { address, store, shutdown, tasks: vec![serving, working], _presence: presence })
 }
 
 impl Running {

@@ -36,6 +36,8 @@ const RELEASE: &str = "UPDATE sessions SET epoch = epoch + 1, lease_owner = NULL
     WHERE id = $1 AND epoch = $2";
 const RELEASE_ALL: &str = "UPDATE sessions SET epoch = epoch + 1, lease_owner = NULL, lease_until = NULL, \
     wake_at = $2 WHERE lease_owner = $1";
+const TAKE_OVER: &str = "UPDATE sessions SET epoch = epoch + 1, lease_owner = NULL, lease_until = NULL, \
+    wake_at = $1 WHERE lease_owner IS NOT NULL";
 const LIVE: &str = "SELECT id, epoch FROM sessions WHERE lease_until > $1";
 const FENCE: &str = "SELECT installation, repo FROM sessions WHERE id = $1 AND epoch = $2";
 /// The row stays ours until the transaction ends; entries may still be added to its inbox.
@@ -114,6 +116,19 @@ impl Store {
         let now = tx.now().await?;
         run!(&mut tx, sqlx::query(RELEASE_ALL).bind(owner).bind(now.0))?;
         self.commit(tx, Wakes::Yes).await
+    }
+
+    /// Takes every lease from whoever holds it; gives how many there were. Only for a caller that knows all holders to be
+    /// dead: those sessions are due at once, and what a holder that lives after all still writes finds no row.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] when the database cannot be used.
+    pub async fn take_over(&self) -> Result<u64, StoreError> {
+        let mut tx = self.begin().await?;
+        let now = tx.now().await?;
+        let taken = run!(&mut tx, sqlx::query(TAKE_OVER).bind(now.0))?;
+        self.commit(tx, Wakes::Yes).await?;
+        Ok(taken)
     }
 
     /// Sessions and epochs with a live lease: what the sweep must leave alone.

@@ -88,6 +88,7 @@ impl Driver {
             Ok(done) => store.effect_done(&lease, row.id, &done.result, &done.entries).await?,
             Err(Undone::Never(why, entries)) => {
                 tracing::warn!(effect = ?row.effect, why, "given up");
+                let entries = if entries.is_empty() { not_published(&row.effect, &why) } else { entries };
                 store.effect_failed(&lease, row.id, &why, &entries).await?;
             }
             Err(Undone::Later(why, _)) if row.attempts >= TRIES_OF_A_COURTESY && is_courtesy(&row.effect) => {
@@ -189,15 +190,7 @@ impl Driver {
             let app = self.parts.app().await?;
             say::pull(&self.state, &show::context(&self.parts, app, &self.state, &self.short(), None))
         };
-        let pull = match repository.pull_once(branch, base, &title, &body).await {
-            Ok(pull) => pull,
-            Err(error) if error.retry_after().is_none() => {
-                let reason = format!("GitHub does not open the pull request: {error}");
-                let entries = vec![Entry::NotPushed { why: NotPushed::Refused { reason } }];
-                return Err(Undone::Never(error.to_string(), entries));
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let pull = repository.pull_once(branch, base, &title, &body).await?;
         let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };
         let entries =
             if pull.open { vec![opened] } else { vec![opened, Entry::PullClosed { merged: pull.merged }] };
@@ -270,6 +263,17 @@ impl Driver {
         repository.rerun_failed(run).await?;
         done(json!({ "workflow run": run }))
     }
+}
+
+/// What follows from an effect that will never be: without its push or its pull request a session cannot go on, and the
+/// person is told why.
+fn not_published(effect: &Effect, why: &str) -> Vec<Entry> {
+    let reason = match effect {
+        Effect::Push { .. } => why.to_owned(),
+        Effect::OpenPull { .. } => format!("GitHub does not open the pull request: {why}"),
+        _ => return Vec::new(),
+    };
+    vec![Entry::NotPushed { why: NotPushed::Refused { reason } }]
 }
 
 fn is_courtesy(effect: &Effect) -> bool {

@@ -14,7 +14,7 @@ use crate::{
         verdict::{Annotation, CheckRun, Checks, Context, Judgement, RedCheck, Verdict, judge},
     },
     git::Mirror,
-    github::{JobLog, Repository},
+    github::{GitHubError, JobLog, Repository},
 };
 use std::time::Duration;
 
@@ -130,7 +130,15 @@ pub(super) async fn whose(mirror: &Mirror, live: &Sha, ours: &Sha, base: &Sha) -
 async fn verdict(driver: &mut Driver, head: &Sha, pushed: Timestamp) -> Result<Verdict, Halt> {
     let (parts, state) = (driver.parts.clone(), driver.state.clone());
     let repository = parts.repository(&state);
-    let mut checks = repository.checks(head).await?;
+    let mut checks = match repository.checks(head).await {
+        // Waiting does not help: somebody has to grant it, so somebody is told.
+        Err(GitHubError::Forbidden(why)) => {
+            let why =
+                format!("the App may not read the checks (its \"checks\" permission is missing): {why}");
+            return Ok(Verdict::NotStarted { why });
+        }
+        checks => checks?,
+    };
     checks.required = repository.required_checks(&state.facts.base.branch).await?;
     annotate(&repository, &mut checks).await?;
     let mirror = parts.mirror(&state).await?;

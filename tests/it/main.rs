@@ -5,11 +5,15 @@
 
 mod agent;
 mod contract;
+mod crossings;
 mod deliveries;
 mod explain;
+mod forge;
 mod life;
 mod main_job;
 mod people;
+mod process;
+mod quixbugs;
 mod red;
 mod sandbox;
 mod support;

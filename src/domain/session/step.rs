@@ -398,9 +398,16 @@ impl Next<'_> {
     }
 
     fn not_pushed(&mut self, why: NotPushed) -> Result<Taken, IllegalTransition> {
-        if !matches!(self.state.phase, Phase::Publishing { .. }) {
-            self.expect("NotPushed", !self.state.is_live())?;
-            return Ok(Err("the request has ended before"));
+        // Pushed it may be, but there is no pull request: the same end.
+        let unopened = self.state.facts.pull.is_none();
+        let waits = match self.state.phase {
+            Phase::Publishing { .. } => true,
+            Phase::Watching { .. } => unopened,
+            _ => false,
+        };
+        if !waits {
+            self.expect("NotPushed", unopened || !self.state.is_live())?;
+            return Ok(Err("the request has ended before, or another one goes on"));
         }
         self.facts().stopping = false;
         match why {

@@ -6,6 +6,8 @@
 pub mod plays;
 mod story;
 
+pub use story::word;
+
 use fixpoint::{
     agent,
     app::{self, Running, Settings},
@@ -35,6 +37,7 @@ pub struct World {
     pub limits: Limits,
     pub rules: Rules,
     pub daily: work::Daily,
+    pub running: work::Running,
     pub sandboxes: Option<Provider>,
     pub title: &'static str,
     pub body: &'static str,
@@ -78,6 +81,7 @@ impl World {
             limits: quick(),
             rules: Rules::default(),
             daily: work::Daily { repository: 25_000_000, installation: 100_000_000 },
+            running: work::Running { all: 4, repository: 4, installation: 4 },
             sandboxes: None,
             title: "The sum is wrong",
             body: "1 + 2 should be 3.",
@@ -125,9 +129,10 @@ impl World {
             let program = PathBuf::from(env!("CARGO_BIN_EXE_fixpoint"));
             Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
         });
-        let (hub, limits, rules, daily) = (github.clone(), self.limits, self.rules, self.daily);
+        let (hub, limits, rules) = (github.clone(), self.limits, self.rules);
+        let caps = (self.daily, self.running);
         let rebuild =
-            move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), daily);
+            move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
         github.deliver_to(&format!("http://{}/webhooks", running.address));
         let store = running.store.clone();
@@ -158,7 +163,7 @@ fn settings(
     sandboxes: Provider,
     limits: Limits,
     rules: Rules,
-    daily: work::Daily,
+    (daily, running): (work::Daily, work::Running),
 ) -> Settings {
     let app = github.app();
     let secret = SecretString::from(app.webhook_secret.clone());
@@ -193,7 +198,7 @@ fn settings(
                 pids: 256,
                 disk: 256 << 20,
             },
-            running: work::Running { all: 4, repository: 4, installation: 4 },
+            running,
             daily,
             engine: "native, claude-sonnet-4-5".to_owned(),
             model_host: None,

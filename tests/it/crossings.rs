@@ -1,0 +1,268 @@
+//! What people do while something else is going on: each meets the session in another phase.
+
+use crate::support::{Fixpoint, ISSUE, World, fixpoint, plays::*};
+use fixpoint::{
+    emulator::{Ci, Emulator, Fault, Permission, Trouble},
+    work::Running,
+};
+use std::time::Duration;
+
+/// A fixpoint that has pushed its first round, whose CI is what the test says with [`Fixpoint::status`].
+async fn watching(rounds: u32) -> Fixpoint {
+    let world = World::new().ci(Ci::none()).limits(|l| {
+        l.rounds = rounds;
+        l.ci_start = Duration::from_secs(60);
+    });
+    let mut t = world.start().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 * $2"), finish("Multiply")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("watching").await;
+    t
+}
+
+impl Fixpoint {
+    /// Another service says this of the branch's head.
+    async fn status(&self, state: &str) {
+        let head = self.state().await.facts.head.expect("a head").to_string();
+        self.github.status(&self.repo, &head, "ci/other", state).expect("a status");
+    }
+
+    /// The next push is on its way for a while.
+    fn slow_push(&self) {
+        let slow = Fault::next("/*/*/git-receive-pack", Trouble::Slow(2500)).on("POST");
+        self.github.faults().add(slow);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_while_queued_is_joined() {
+    let running = Running { all: 4, repository: 1, installation: 4 };
+    let mut t = World { running, ..World::new() }.start().await;
+    t.github.model().plays_where("the first thing", [finish("Nothing").after(Duration::from_secs(3))]);
+    t.github.model().plays_where("mend the second", [finish("Nothing either")]);
+    t.comment("/code do the first thing").by("alice").on(ISSUE);
+    t.until_shown(1).await;
+    let second = t.github.open_issue(&t.repo, "alice", "Another", "").unwrap();
+    t.comment("/code mend the second").by("alice").on(second);
+    t.comment("/code and mind the zero").by("alice").on(second);
+    t.settle().await;
+    let sessions = t.sessions().await;
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions[1].state.facts.request_no, 1);
+    assert_eq!(t.phases().await, "queued → working(1) → done(nothing_to_change)");
+    let shown = t.github.model().shown();
+    assert_eq!(shown.len(), 2, "one request for both sentences");
+    assert!(shown[1].holds("mend the second") && shown[1].holds("and mind the zero"));
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_while_working_reaches_the_agent_in_the_same_request() {
+    let mut t = fixpoint().await;
+    t.model_plays([
+        shell("true").after(Duration::from_secs(2)),
+        edit("src/sum.sh", "$1 - $2", "$1 + $2"),
+        finish("Add"),
+    ]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until_shown(1).await;
+    t.comment("/code and mind the zero").by("alice").on(ISSUE);
+    t.settle().await;
+    t.ci_passes().await;
+    assert_eq!(t.phases().await, "queued → working(1) → publishing → watching → resting(green)");
+    assert!(t.github.model().shown()[1..].iter().all(|s| s.holds("and mind the zero")));
+    assert_eq!(t.state().await.facts.request_no, 1);
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_while_publishing_is_a_request_of_its_own_after_the_push() {
+    let mut t = fixpoint().await;
+    t.slow_push();
+    t.model_plays([
+        edit("src/sum.sh", "$1 - $2", "$1 * $2"),
+        finish("Multiply"),
+        edit("src/sum.sh", "$1 * $2", "$1 + $2"),
+        finish("Add"),
+    ]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("publishing").await;
+    t.comment("/code no, add them").by("alice").on(ISSUE);
+    t.settle().await;
+    assert_eq!(
+        t.phases().await,
+        "queued → working(1) → publishing → queued → working(1) → publishing → watching"
+    );
+    assert!(t.github.model().shown()[2].holds("no, add them"));
+    assert_eq!(t.github.pulls(&t.repo).unwrap().len(), 1);
+    t.ci_passes().await;
+    assert!(t.phases().await.ends_with("watching → resting(green)"), "{}", t.phases().await);
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stop_while_publishing_finishes_what_is_on_its_way() {
+    let mut t = fixpoint().await;
+    t.slow_push();
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("publishing").await;
+    t.comment("/code stop").by("alice").on(ISSUE);
+    t.settle().await;
+    assert_eq!(t.phases().await, "queued → working(1) → publishing → resting(stopped)");
+    let head = t.state().await.facts.head.unwrap().to_string();
+    assert!(t.pull().draft, "what was pushed has its pull request, as a draft");
+    assert_eq!(t.github.branch(&t.repo, &t.pull().head_branch).unwrap(), Some(head));
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stop_while_watching_rests() {
+    let mut t = fixpoint().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 * $2"), finish("Multiply")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("watching").await;
+    t.comment("/code stop").by("alice").on(ISSUE);
+    t.until("resting(stopped)").await;
+    t.ci_fails("expected 3, got 2").await;
+    assert!(t.phases().await.ends_with("watching → resting(stopped)"), "{}", t.phases().await);
+    assert!(t.pull().draft);
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reopened_rests_and_goes_on_when_asked() {
+    let mut t = fixpoint().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 * $2"), finish("Multiply")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("watching").await;
+    t.settle().await;
+    let number = t.pull().number;
+    t.github.close(&t.repo, number, "alice").unwrap();
+    t.until("done(closed)").await;
+    t.github.reopen(&t.repo, number, "alice").unwrap();
+    t.until("resting(reopened)").await;
+    t.model_plays([edit("src/sum.sh", "$1 * $2", "$1 + $2"), finish("Add")]);
+    t.comment("/code add them").by("alice").on(ISSUE);
+    t.settle().await;
+    t.ci_passes().await;
+    assert!(
+        t.phases()
+            .await
+            .ends_with("resting(reopened) → queued → working(1) → publishing → watching → resting(green)"),
+        "{}",
+        t.phases().await
+    );
+    assert_eq!(t.github.pulls(&t.repo).unwrap().len(), 1, "the same pull request");
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_branch_is_the_end() {
+    let mut t = watching(3).await;
+    let branch = t.state().await.facts.branch;
+    t.github.delete_branch(&t.repo, "alice", &branch).unwrap();
+    t.settle().await;
+    assert!(t.phases().await.ends_with("watching → done(closed)"), "{}", t.phases().await);
+    assert_eq!(t.github.branch(&t.repo, &branch).unwrap(), None, "it is not pushed again");
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_access_it_is_over() {
+    let losses: [fn(&Emulator, &str); 3] = [
+        |github, _| github.suspend(true),
+        |github, repo| github.install(repo, false).unwrap(),
+        |github, repo| github.delete_repository(repo, "alice").unwrap(),
+    ];
+    for lose in losses {
+        let mut t = watching(3).await;
+        lose(&t.github, &t.repo);
+        t.until("done(no_access)").await;
+        t.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn red_that_turns_green_at_rest_is_ready() {
+    let mut t = watching(1).await;
+    t.status("failure").await;
+    t.until("resting(not_green)").await;
+    t.settle().await;
+    assert!(t.pull().draft);
+    t.status("success").await;
+    t.until("resting(green)").await;
+    t.settle().await;
+    assert!(!t.pull().draft);
+    assert_eq!(t.state().await.facts.rounds.len(), 1, "no round was run for it");
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn green_that_turns_red_at_rest_uses_the_rounds_that_are_left() {
+    let mut t = watching(2).await;
+    t.status("success").await;
+    t.until("resting(green)").await;
+    t.settle().await;
+    t.model_plays([edit("src/sum.sh", "$1 * $2", "$1 + $2"), finish("Add")]);
+    t.status("failure").await;
+    t.until("working(2)").await;
+    t.until("watching").await;
+    t.settle().await;
+    assert!(t.pull().draft, "it is a draft again");
+    t.status("success").await;
+    t.until("resting(green)").await;
+    t.settle().await;
+    assert!(!t.pull().draft);
+    assert!(
+        t.phases()
+            .await
+            .ends_with("resting(green) → queued → working(2) → publishing → watching → resting(green)"),
+        "{}",
+        t.phases().await
+    );
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f46_f52_an_old_heads_green_is_history() {
+    let mut t = watching(2).await;
+    let old = t.state().await.facts.head.unwrap().to_string();
+    t.model_plays([edit("src/sum.sh", "$1 * $2", "$1 + $2"), finish("Add")]);
+    t.status("failure").await;
+    t.until("working(2)").await;
+    t.until("watching").await;
+    t.github.status(&t.repo, &old, "ci/other", "success").unwrap();
+    t.settle().await;
+    assert!(t.phases().await.ends_with("working(2) → publishing → watching"), "{}", t.phases().await);
+    assert!(t.pull().draft);
+    t.status("success").await;
+    t.until("resting(green)").await;
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_nobody_answers_is_ended_and_that_is_said_once() {
+    let mut t = World::new().limits(|l| l.person = Duration::from_secs(2)).start().await;
+    t.model_plays([ask("Shall overflow wrap or saturate?")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("done(no_answer)").await;
+    t.settle().await;
+    let ended =
+        t.said().iter().filter(|said| said.contains("@alice") && said.contains("nobody answered")).count();
+    assert_eq!(ended, 1, "{:?}", t.said());
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn approve_where_nothing_waits_is_answered() {
+    let mut t = fixpoint().await;
+    t.github.collaborator(&t.repo, "bob", Permission::Write).unwrap();
+    t.model_plays([finish("Nothing").after(Duration::from_secs(2))]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until_shown(1).await;
+    t.comment("/code approve").by("bob").on(ISSUE);
+    t.settle().await;
+    assert!(t.said().concat().contains("Nothing waits for an approval"), "{:?}", t.said());
+    t.end().await;
+}

@@ -1,0 +1,71 @@
+//! Real processes: a server that is killed and started again beside an emulator that lives on.
+
+mod world;
+
+use std::time::{Duration, Instant};
+use world::{Machine, Play};
+
+/// Kills in the loop.
+const KILLS: u32 = 15;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f57_killed_while_the_reply_is_on_its_way_it_goes_on_at_once() {
+    let mut machine = Machine::start(|play| match play {
+        Play::SecondTry => Duration::from_secs(4),
+        _ => Duration::ZERO,
+    })
+    .await;
+    machine.comment("/code fix the sum").await;
+    machine.until_shown(3).await;
+    machine.kill().await;
+    let (killed, asked) = (Instant::now(), machine.shown().await);
+    machine.serve().await;
+    // Far sooner than a lease of a minute runs out.
+    machine.until_shown(asked + 1).await;
+    assert!(killed.elapsed() < Duration::from_secs(40), "it stood still for {:?}", killed.elapsed());
+    machine.until_green().await;
+    machine.has_done_everything_once().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f57_killed_at_any_moment_nothing_is_lost_or_done_twice() {
+    let seed = std::env::var("FIXPOINT_SEED").ok().and_then(|s| s.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(rand::random);
+    println!("FIXPOINT_SEED={seed}");
+    let mut machine = Machine::start(|_| Duration::from_millis(250)).await;
+    machine.comment("/code fix the sum").await;
+    let mut state = seed;
+    let mut kills = 0;
+    for _ in 0..KILLS {
+        // Knuth's constants of a linear congruential generator; the upper bits are the random ones.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        tokio::time::sleep(Duration::from_millis(50 + (state >> 33) % 1150)).await;
+        if machine.is_green().await {
+            break;
+        }
+        machine.kill().await;
+        kills += 1;
+        machine.serve().await;
+    }
+    println!("killed {kills} times");
+    machine.until_green().await;
+    machine.has_done_everything_once().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn told_to_end_it_gives_back_what_it_holds() {
+    let mut machine = Machine::start(|play| match play {
+        Play::FirstFinish => Duration::from_secs(4),
+        _ => Duration::ZERO,
+    })
+    .await;
+    machine.comment("/code fix the sum").await;
+    machine.until_shown(2).await;
+    let begun = Instant::now();
+    assert!(machine.terminate().await.success(), "it ends in order");
+    assert!(begun.elapsed() < Duration::from_secs(15), "it took {:?}", begun.elapsed());
+    assert!(machine.store().await.live_leases().await.unwrap().is_empty(), "no lease is left");
+    machine.serve().await;
+    machine.until_green().await;
+    machine.has_done_everything_once().await;
+}

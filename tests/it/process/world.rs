@@ -1,0 +1,286 @@
+//! An emulator and a server as processes of their own, driven over the emulator's control addresses.
+
+use crate::support::{plays, word};
+use fixpoint::{emulator, store::Store};
+use serde_json::{Value, json};
+use std::{
+    path::Path,
+    process::{ExitStatus, Stdio},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, BufReader},
+    process::{Child, Command},
+};
+
+const REPO: &str = "acme/calendar";
+
+/// Longer than anything here takes, even on a machine that is busy with something else.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// What CI runs on every commit.
+const CHECK: &str =
+    "[ \"$(sh src/sum.sh 1 2)\" = 3 ] || { echo 'src/sum.sh:1: error: 1 and 2 should be 3'; exit 1; }";
+
+/// The replies of the model. Which one comes follows from what the request holds, since a killed server asks again; the
+/// key of a later one is longer, which is how the emulator chooses.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Play {
+    FirstTry,
+    FirstFinish,
+    SecondTry,
+    SecondFinish,
+}
+
+impl Play {
+    const ALL: [Play; 4] = [Play::FirstTry, Play::FirstFinish, Play::SecondTry, Play::SecondFinish];
+
+    fn key(self) -> &'static str {
+        match self {
+            Play::FirstTry => "",
+            Play::FirstFinish => "# a first try",
+            Play::SecondTry => "src/sum.sh:1: error: 1 and 2 should be 3",
+            Play::SecondFinish => "# a second try, now that the log has told what is wrong with it",
+        }
+    }
+
+    fn reply(self) -> emulator::Play {
+        match self {
+            Play::FirstTry => plays::write("src/sum.sh", "echo $(($1 * $2)) # a first try\n"),
+            Play::FirstFinish => plays::finish("Multiply"),
+            Play::SecondTry => {
+                plays::write("src/sum.sh", &format!("echo $(($1 + $2)) {}\n", Play::SecondFinish.key()))
+            }
+            Play::SecondFinish => plays::finish("Add"),
+        }
+    }
+}
+
+/// The two processes.
+pub(super) struct Machine {
+    client: reqwest::Client,
+    github: String,
+    server: Option<Child>,
+    log: Arc<Mutex<Vec<String>>>,
+    folder: TempDir,
+    _emulator: Child,
+}
+
+impl Machine {
+    /// Both run; each reply of the model takes as long as said.
+    pub(super) async fn start(delay: impl Fn(Play) -> Duration) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let mut emulator = program().args(["emulator", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+        let first = until_line(emulator.stdout.take().unwrap(), Arc::default(), |line| {
+            line.strip_prefix("listening on ").map(str::to_owned)
+        });
+        let github = first.await;
+        let folder = tempfile::tempdir().unwrap();
+        let mut machine =
+            Self { client, github, server: None, log: Arc::default(), folder, _emulator: emulator };
+        machine.prepare(delay).await;
+        machine.configure().await;
+        machine.serve().await;
+        machine
+    }
+
+    async fn prepare(&self, delay: impl Fn(Play) -> Duration) {
+        let files = json!({ "README.md": "# calendar\n", "src/sum.sh": "echo $(($1 - $2))\n" });
+        self.ask("create_repository", json!({ "name": REPO, "files": files, "commands": { "test": CHECK } }))
+            .await;
+        self.ask("collaborator", json!({ "repo": REPO, "login": "alice", "permission": "write" })).await;
+        let issue = json!({ "repo": REPO, "login": "alice", "title": "The sum is wrong", "body": "It is." });
+        self.ask("open_issue", issue).await;
+        for play in Play::ALL {
+            let replies = vec![play.reply().after(delay(play)); 40];
+            self.ask("model_plays", json!({ "plays": replies, "key": play.key() })).await;
+        }
+    }
+
+    async fn configure(&self) {
+        let app = self.ask("app", json!({})).await;
+        let at = |name: &str| self.folder.path().join(name).display().to_string();
+        std::fs::write(at("app.pem"), app["private_key_pem"].as_str().unwrap()).unwrap();
+        std::fs::write(at("secret"), app["webhook_secret"].as_str().unwrap()).unwrap();
+        let text = format!(
+            r#"
+                database = "sqlite:{data}/fixpoint.db"
+                data_dir = "{data}"
+                [server]
+                listen = "127.0.0.1:0"
+                [github]
+                api_url = "{github}"
+                web_url = "{github}"
+                app_id = "{id}"
+                private_key_file = "{key}"
+                webhook_secret_file = "{secret}"
+                [sandbox]
+                kind = "local"
+                [model]
+                url = "{github}/v1/"
+                key = "key"
+                [limits]
+                settle = "200ms"
+                ci_start = "5s"
+                [log]
+                format = "json"
+                level = "info,fixpoint=debug"
+            "#,
+            data = at("data"),
+            github = self.github,
+            id = app["app_id"],
+            key = at("app.pem"),
+            secret = at("secret"),
+        );
+        std::fs::create_dir(at("data")).unwrap();
+        std::fs::write(at("fixpoint.toml"), text).unwrap();
+    }
+
+    /// Starts the server; webhooks go there from now on.
+    pub(super) async fn serve(&mut self) {
+        let config = self.folder.path().join("fixpoint.toml");
+        let mut server = program().arg("serve").arg("--config").arg(config).spawn().unwrap();
+        let address = until_line(server.stderr.take().unwrap(), self.log.clone(), |line| {
+            let line: Value = serde_json::from_str(line).ok()?;
+            Some(line["fields"]["address"].as_str()?.to_owned())
+        });
+        let url = format!("http://{}/webhooks", address.await);
+        self.server = Some(server);
+        self.ask("deliver_to", json!({ "url": url })).await;
+    }
+
+    /// `kill -9`.
+    pub(super) async fn kill(&mut self) {
+        let mut server = self.server.take().expect("a server runs");
+        server.kill().await.unwrap();
+    }
+
+    /// SIGTERM.
+    pub(super) async fn terminate(&mut self) -> ExitStatus {
+        let mut server = self.server.take().expect("a server runs");
+        let id = server.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
+        rustix::process::kill_process(id.unwrap(), rustix::process::Signal::TERM).unwrap();
+        server.wait().await.unwrap()
+    }
+
+    /// Asks the emulator for something.
+    async fn ask(&self, verb: &str, arguments: Value) -> Value {
+        let url = format!("{}/_emulator/{verb}", self.github);
+        let answer = self.client.post(url).json(&arguments).send().await.unwrap();
+        let (status, body) = (answer.status(), answer.text().await.unwrap());
+        assert!(status.is_success(), "{verb}: {body}");
+        serde_json::from_str(&body).unwrap_or(Value::Null)
+    }
+
+    pub(super) async fn comment(&self, text: &str) {
+        let comment = json!({ "repo": REPO, "number": 1, "login": "alice", "body": text });
+        self.ask("comment", comment).await;
+        // What was not stored when the server died would be lost on GitHub's side, which sends nothing twice.
+        let store = self.store().await;
+        self.until("the comment is taken up", async || {
+            store.sessions(1).await.is_ok_and(|sessions| !sessions.is_empty())
+        })
+        .await;
+    }
+
+    /// How often the model was asked.
+    pub(super) async fn shown(&self) -> usize {
+        self.ask("model_shown", json!({})).await.as_array().unwrap().len()
+    }
+
+    pub(super) async fn until_shown(&self, times: usize) {
+        self.until("the model is asked", async || self.shown().await >= times).await;
+    }
+
+    /// The server's database, looked at from beside it.
+    pub(super) async fn store(&self) -> Store {
+        let database = self.folder.path().join("data/fixpoint.db");
+        Store::open(&format!("sqlite:{}", database.display())).await.unwrap()
+    }
+
+    pub(super) async fn is_green(&self) -> bool {
+        self.word().await == "resting(green)"
+    }
+
+    async fn word(&self) -> String {
+        self.store().await.sessions(1).await.unwrap().first().map_or_else(String::new, |s| word(&s.state))
+    }
+
+    pub(super) async fn until_green(&self) {
+        self.until("it is green", async || self.is_green().await).await;
+        // The ready pull request and the last edit of the comment come after.
+        self.until("the pull request is ready", async || {
+            self.ask("pulls", json!({ "repo": REPO })).await[0]["draft"] == false
+        })
+        .await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+
+    async fn until(&self, what: &str, so: impl AsyncFn() -> bool) {
+        let begun = Instant::now();
+        while !so().await {
+            if begun.elapsed() > LONGEST {
+                let log = self.log.lock().unwrap();
+                let tail = &log[log.len().saturating_sub(60)..];
+                panic!("never: {what}; the server's log ends with\n{}", tail.join("\n"));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// One branch, one pull request, one comment, two rounds: whatever happened in between.
+    pub(super) async fn has_done_everything_once(&self) {
+        let sessions = self.store().await.sessions(10).await.unwrap();
+        assert_eq!(sessions.len(), 1);
+        let facts = &sessions[0].state.facts;
+        assert_eq!((facts.request_no, facts.round, facts.rounds.len()), (1, 2, 2), "{:?}", facts.rounds);
+        let branches = self.ask("branches", json!({ "repo": REPO })).await;
+        assert_eq!(branches, json!([facts.branch, "main"]));
+        let pulls = self.ask("pulls", json!({ "repo": REPO })).await;
+        assert_eq!(pulls.as_array().unwrap().len(), 1, "{pulls}");
+        let comments = self.ask("comments", json!({ "repo": REPO, "number": 1 })).await;
+        let ours = comments.as_array().unwrap().iter().filter(|c| c["author"] == "fixpoint[bot]");
+        assert_eq!(ours.count(), 1, "{comments}");
+        let told = self.ask("notifications", json!({})).await;
+        let told = told.as_array().unwrap().iter().filter(|n| n["login"] == "alice");
+        assert_eq!(told.map(|n| n["about"].clone()).collect::<Vec<_>>(), ["comment", "review_requested"]);
+        let file = json!({ "repo": REPO, "reference": facts.branch, "path": "src/sum.sh" });
+        assert!(self.ask("file", file).await.as_str().unwrap().starts_with("echo $(($1 + $2))"));
+        let leaked = self.ask("leaked_authorizations", json!({})).await;
+        assert_eq!(leaked, json!([]));
+    }
+}
+
+fn program() -> Command {
+    let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_fixpoint")));
+    command.env("NO_PROXY", "127.0.0.1").env_remove("FIXPOINT_CONFIG").kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Waits for the line that tells something; what comes before and after is kept.
+async fn until_line(
+    stream: impl AsyncRead + Unpin + Send + 'static,
+    log: Arc<Mutex<Vec<String>>>,
+    told: impl Fn(&str) -> Option<String>,
+) -> String {
+    let mut lines = BufReader::new(stream).lines();
+    let found = loop {
+        let line = tokio::time::timeout(LONGEST, lines.next_line()).await.expect("a line in time");
+        let line = line.unwrap().unwrap_or_else(|| panic!("it ended: {}", log.lock().unwrap().join("\n")));
+        let found = told(&line);
+        log.lock().unwrap().push(line);
+        if let Some(found) = found {
+            break found;
+        }
+    };
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = lines.next_line().await {
+            log.lock().unwrap().push(line);
+        }
+    });
+    found
+}
