@@ -85,11 +85,6 @@ fn state(phase: Phase) -> State {
             reruns: vec![],
             tally: Some((3, 9)),
             since: Timestamp(0),
-            as_of: Timestamp(50_760_000),
-            head_tree: None,
-            start: None,
-            survey: None,
-            told: true,
         },
         phase,
     }

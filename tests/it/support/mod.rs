@@ -252,7 +252,9 @@ impl Fixpoint {
             let moving = picture.contains("\"phase\":\"queued\"")
                 || picture.contains("\"phase\":\"working\"")
                 || picture.contains("\"phase\":\"publishing\"")
-                || picture.starts_with("open");
+                || picture.starts_with("open")
+                // A session that somebody holds is still being shown or looked at.
+                || !self.store.live_leases().await.expect("leases").is_empty();
             let quiet = if picture.contains("\"phase\":\"watching\"") { QUIET_WATCH } else { QUIET };
             if picture != last.0 || moving {
                 last = (picture, Instant::now());
