@@ -4,7 +4,7 @@
 use super::Parts;
 use crate::{
     agent::{Journal, Message, Note, Part, Record, Stop},
-    domain::{Sha, session::Spent},
+    domain::{Limits, Sha, session::Spent},
     git::Mirror,
     sandbox::{Command, Sandbox},
     store::{JournalLine, Lease, StoreError},
@@ -106,6 +106,26 @@ fn stop(error: StoreError) -> Stop {
     }
 }
 
+/// A checkpoint may hold more than may be published, so that what the policy will refuse is not lost, and the agent can
+/// still clear it away.
+pub(super) fn loose(limits: &Limits) -> Limits {
+    const MORE: usize = 4;
+    Limits {
+        files: limits.files.saturating_mul(10 * MORE),
+        file_bytes: limits.file_bytes.saturating_mul(MORE),
+        total_bytes: limits.total_bytes.saturating_mul(MORE),
+        ..limits.clone()
+    }
+}
+
+/// Why the workspace could not be read: too much in it is the agent's doing, anything else may pass.
+fn unreadable(error: &anyhow::Error) -> Stop {
+    match error.downcast_ref() {
+        Some(wire::WireError::TooMuch(what)) => Stop::Limit(what.clone()),
+        _ => Stop::Broken(format!("the workspace could not be read: {error}")),
+    }
+}
+
 /// A reply that only says it is done needs no more budget: finished work is not thrown away for it.
 fn only_finishes(record: &Record) -> bool {
     let Record::Replied { message: Message::Assistant { parts }, .. } = record else { return false };
@@ -120,9 +140,7 @@ impl Host {
     /// The workspace's tree as it is now, built on the host from the changed files.
     pub(super) async fn checkpoint(&self) -> Result<Sha, Stop> {
         let tree = match tokio::time::timeout(SNAPSHOT, self.snapshot()).await {
-            Ok(result) => {
-                result.map_err(|e| Stop::Broken(format!("the workspace could not be read: {e}")))?
-            }
+            Ok(result) => result.map_err(|e| unreadable(&e))?,
             Err(_) => return Err(Stop::Broken("the workspace could not be read in time".to_owned())),
         };
         let name = format!("session/{}", self.lease.session);
@@ -131,7 +149,7 @@ impl Host {
     }
 
     async fn snapshot(&self) -> anyhow::Result<Sha> {
-        let limits = &self.parts.settings.limits;
+        let limits = &loose(&self.parts.settings.limits);
         let caps = wire::Caps::from(limits);
         let mut process = self.sandbox.exec(Command::toolbox(caps.arguments())).await?;
         let snapshot = wire::read_snapshot(&mut process.stdout, &caps).await?;

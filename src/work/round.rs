@@ -3,7 +3,7 @@
 use super::{
     Halt, Parts,
     drive::{After, Driver},
-    journal::{Host, Notes, Used},
+    journal::{Host, Notes, Used, loose},
     look,
 };
 use crate::{
@@ -319,7 +319,7 @@ impl Round {
         let settings = &self.parts.settings;
         // Against the base and not the last push: what an earlier round weakened stays in sight.
         let base = self.mirror.tree_of(self.state.facts.base.sha.as_ref().unwrap_or(&self.start)).await?;
-        let files = self.mirror.diff(&base, tree, &settings.limits).await?;
+        let files = self.mirror.diff(&base, tree, &loose(&settings.limits)).await?;
         let secrets: Vec<String> = settings.secrets.iter().map(|s| s.expose_secret().to_owned()).collect();
         Ok((rule(&files, &settings.rules, &settings.limits, &secrets), survey(&files)))
     }
