@@ -121,7 +121,10 @@ pub(super) fn loose(limits: &Limits) -> Limits {
 /// Why the workspace could not be read: too much in it is the agent's doing, anything else may pass.
 fn unreadable(error: &anyhow::Error) -> Stop {
     match error.downcast_ref() {
-        Some(wire::WireError::TooMuch(what)) => Stop::Limit(what.clone()),
+        // In our words: what the toolbox says may be the agent's.
+        Some(wire::WireError::TooMuch(_) | wire::WireError::Failed(_)) => Stop::Limit(
+            "what can be taken out of the workspace (does a .gitignore miss something?)".to_owned(),
+        ),
         _ => Stop::Broken(format!("the workspace could not be read: {error}")),
     }
 }
