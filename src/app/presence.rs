@@ -57,3 +57,27 @@ fn lock_with_others(file: File) -> io::Result<Presence> {
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_is_alone_and_again_when_all_are_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fixpoint.db.lock");
+        let join = || {
+            let (file, alone) = lock_alone(&path).unwrap();
+            (lock_with_others(file).unwrap(), alone)
+        };
+        let (first, alone) = join();
+        assert!(alone);
+        let (second, alone) = join();
+        assert!(!alone, "the first lives");
+        drop(first);
+        let (third, alone) = join();
+        assert!(!alone, "the second lives");
+        drop((second, third));
+        assert!(join().1, "nobody lives");
+    }
+}

@@ -192,8 +192,7 @@ async fn red_that_turns_green_at_rest_is_ready() {
     assert!(t.pull().draft);
     t.status("success").await;
     t.until("resting(green)").await;
-    t.settle().await;
-    assert!(!t.pull().draft);
+    t.until_seen("it is ready", |t| !t.pull().draft).await;
     assert_eq!(t.state().await.facts.rounds.len(), 1, "no round was run for it");
     t.end().await;
 }
@@ -208,12 +207,10 @@ async fn green_that_turns_red_at_rest_uses_the_rounds_that_are_left() {
     t.status("failure").await;
     t.until("working(2)").await;
     t.until("watching").await;
-    t.settle().await;
-    assert!(t.pull().draft, "it is a draft again");
+    t.until_seen("it is a draft again", |t| t.pull().draft).await;
     t.status("success").await;
     t.until("resting(green)").await;
-    t.settle().await;
-    assert!(!t.pull().draft);
+    t.until_seen("it is ready", |t| !t.pull().draft).await;
     assert!(
         t.phases()
             .await
@@ -247,6 +244,7 @@ async fn a_question_that_nobody_answers_is_ended_and_that_is_said_once() {
     t.model_plays([ask("Shall overflow wrap or saturate?")]);
     t.comment("/code").by("alice").on(ISSUE);
     t.until("done(no_answer)").await;
+    t.until_says("nobody answered").await;
     t.settle().await;
     let ended =
         t.said().iter().filter(|said| said.contains("@alice") && said.contains("nobody answered")).count();
@@ -263,6 +261,6 @@ async fn approve_where_nothing_waits_is_answered() {
     t.until_shown(1).await;
     t.comment("/code approve").by("bob").on(ISSUE);
     t.settle().await;
-    assert!(t.said().concat().contains("Nothing waits for an approval"), "{:?}", t.said());
+    t.until_says("Nothing waits for an approval").await;
     t.end().await;
 }

@@ -302,6 +302,22 @@ impl Fixpoint {
         panic!("fixpoint does not say that much:\n{}", self.story().await);
     }
 
+    /// Waits until everybody can see this.
+    pub async fn until_seen(&mut self, what: &str, seen: impl Fn(&Self) -> bool) {
+        for _ in 0..1200 {
+            if seen(self) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("never seen: {what}; said was {:?}\n{}", self.said(), self.story().await);
+    }
+
+    /// Waits until fixpoint says this on the issue.
+    pub async fn until_says(&mut self, text: &str) {
+        self.until_seen(text, |t| t.said().concat().contains(text)).await;
+    }
+
     /// The phases of the only session.
     pub async fn phases(&mut self) -> String {
         self.story().await.lines().last().unwrap_or_default().to_owned()
