@@ -20,7 +20,8 @@ pub fn message(
 ) -> String {
     let voice = Voice { state, context };
     let (first, second) = match message {
-        Message::CannotFollow { text } => (words::inline(text, LIMIT), String::new()),
+        // It stands at the start of a line, where the same words may mean something else.
+        Message::CannotFollow { text } => (text::harmless(&words::inline(text, LIMIT)), String::new()),
         Message::Answer | Message::Question => {
             let face = face::face(&voice);
             (face.lead.clone(), [question(state), act(&face)].concat())

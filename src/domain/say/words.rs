@@ -12,12 +12,17 @@ pub(super) fn code(text: &str, limit: usize) -> String {
     if text.is_empty() { "(no name)".to_owned() } else { format!("`{text}`") }
 }
 
+/// Stands for our words before those of others.
+const BEFORE: &str = "x ";
+
 /// A few words of others inside a sentence of ours, on one line.
 pub(super) fn inline(text: &str, limit: usize) -> String {
     let text = shorten(&line(&terminal(text)), limit).replace("```", "'''");
     let text = if text.matches('`').count() % 2 == 1 { text.replace('`', "'") } else { text };
-    // What would open a block at the start of a line stands inside one here.
-    harmless(text.trim_start_matches(['#', '>', '-', '*', '+', '~', '|', ' ']))
+    // Read where it will stand, in the middle of a line: at its start the same words could open a block or be a
+    // definition, in which nothing is made harmless.
+    let text = harmless(&format!("{BEFORE}{}", text.trim()));
+    text.strip_prefix(BEFORE).unwrap_or(&text).to_owned()
 }
 
 /// What others said, as their words.

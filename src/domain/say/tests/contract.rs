@@ -18,6 +18,7 @@ fn nasty() -> impl Strategy<Value = String> {
         Just("| a | ".to_owned()),
         Just("# ".to_owned()),
         Just("[skip ci]".to_owned()),
+        Just("[a]: @alice".to_owned()),
         Just("\u{1B}[31m".to_owned()),
         Just("👩‍💻".to_owned()),
         Just("word ".repeat(80)),
