@@ -160,6 +160,8 @@ async fn reopened_rests_and_goes_on_when_asked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_branch_is_the_end() {
     let mut t = watching(3).await;
+    // With the pull request open: before that GitHub would not open one for a branch that is gone.
+    t.settle().await;
     let branch = t.state().await.facts.branch;
     t.github.delete_branch(&t.repo, "alice", &branch).unwrap();
     t.settle().await;
