@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 pub enum Kind {
     /// The code under test; the agent's business.
     Change,
+    /// The same failure stands on the base, without the change. A red like any other: most reports of bugs start there.
+    Base,
+    /// The same failure went away on one and the same commit before.
+    Flaky,
     /// The machine, the network or the service that ran it; nobody's code.
     Infrastructure,
 }
@@ -31,6 +35,9 @@ pub struct Failure {
     pub url: Option<String>,
     /// What was read: the job's log, the run's archive, annotations or the check's own output.
     pub source: Source,
+    /// What its kind rests on, in one line of ours, where that is more than its own log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<String>,
 }
 
 /// Where a failure's excerpt was found, best first.

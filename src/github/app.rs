@@ -1,9 +1,10 @@
 //! The App itself: who it is, and what GitHub says it has delivered to it.
 
 use super::{GitHub, GitHubError};
-use crate::domain::Timestamp;
+use crate::domain::{InstallationId, Repo, RepoId, Timestamp};
 use http::Method;
 use serde::Deserialize;
+use serde_json::json;
 
 /// The App itself.
 #[derive(Clone, Debug)]
@@ -34,6 +35,23 @@ struct AppRow {
     id: u64,
     #[serde(default)]
     slug: String,
+}
+
+#[derive(Deserialize)]
+struct InstallationRow {
+    id: InstallationId,
+}
+
+#[derive(Deserialize)]
+struct MintedRow {
+    #[serde(default)]
+    repositories: Vec<NamedRow>,
+}
+
+#[derive(Deserialize)]
+struct NamedRow {
+    id: RepoId,
+    name: String,
 }
 
 #[derive(Clone, Deserialize)]
@@ -76,9 +94,26 @@ impl GitHub {
             chrono::DateTime::parse_from_rfc3339(&row.delivered_at)
                 .is_ok_and(|at| at.timestamp_millis() < since.0)
         };
-        let mut rows = self.as_app.list_until(&url, DELIVERY_PAGES, old).await?;
+        let mut rows = self.as_app.list_until(&url, None, DELIVERY_PAGES, old).await?;
         rows.retain(|row| !old(row));
         Ok(rows.into_iter().map(HookDelivery::from).collect())
+    }
+
+    /// The repository of that name, with the installation it is reached through.
+    ///
+    /// # Errors
+    /// [`GitHubError::NotFound`] where the App is not installed on it.
+    pub async fn installed(&self, owner: &str, name: &str) -> Result<(InstallationId, Repo), GitHubError> {
+        let url = self.as_app.url(["repos", owner, name, "installation"]);
+        let installation: InstallationRow = self.as_app.get(&url).await?;
+        // An App may not read a repository itself; what it mints a token for, however, is named in the answer.
+        let id = installation.id;
+        let url = self.as_app.url(["app", "installations", &id.to_string(), "access_tokens"]);
+        let body = json!({ "repositories": [name], "permissions": { "metadata": "read" } });
+        let minted: MintedRow = self.as_app.write(Method::POST, &url, &body).await?;
+        let row = minted.repositories.into_iter().next();
+        let row = row.ok_or_else(|| GitHubError::NotFound(format!("{owner}/{name}")))?;
+        Ok((id, Repo { id: row.id, owner: owner.to_owned(), name: row.name }))
     }
 
     /// Has a delivery sent again.

@@ -2,7 +2,7 @@
 
 use super::{GitHubError, Repository};
 use crate::domain::Sha;
-use crate::domain::verdict::Checks;
+use crate::domain::verdict::{CheckRun, Checks};
 use http::Method;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -36,6 +36,12 @@ struct OwnRow {
 #[derive(Deserialize)]
 struct AppRow {
     id: u64,
+}
+
+#[derive(Deserialize)]
+struct JobRow {
+    #[serde(default)]
+    steps: Vec<serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -75,6 +81,28 @@ impl Repository {
             self.list_or_none(&workflow_runs, "workflow_runs"),
         )?;
         Ok(Checks { check_suites, check_runs, statuses, workflow_runs, ..Checks::default() })
+    }
+
+    /// Every check run of a commit, those of earlier attempts too.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn every_check_run(&self, commit: &Sha) -> Result<Vec<CheckRun>, GitHubError> {
+        let mut runs = self.url(["commits", commit.as_str(), "check-runs"]);
+        runs.query_pairs_mut().append_pair("filter", "all");
+        self.client.list(&runs, Some("check_runs"), CHECKS_READ).await
+    }
+
+    /// How many steps a job of GitHub Actions had; `None` where there is no such job, or it is out of reach.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`] but these.
+    pub async fn job_steps(&self, job: u64) -> Result<Option<usize>, GitHubError> {
+        let url = self.url(["actions", "jobs", &job.to_string()]);
+        match self.client.find::<JobRow>(&url).await {
+            Err(GitHubError::Forbidden(_)) => Ok(None),
+            other => Ok(other?.map(|row| row.steps.len())),
+        }
     }
 
     async fn list_or_none<T: DeserializeOwned>(
@@ -126,7 +154,7 @@ impl Repository {
     pub async fn annotations(&self, check_run: u64) -> Result<Vec<String>, GitHubError> {
         let url = self.url(["check-runs", &check_run.to_string(), "annotations"]);
         let mut rows: Vec<AnnotationRow> =
-            self.client.list_until(&url, ANNOTATIONS_READ / 100, |_| false).await?;
+            self.client.list_until(&url, None, ANNOTATIONS_READ / 100, |_| false).await?;
         rows.truncate(ANNOTATIONS_READ);
         Ok(rows.iter().map(|row| format!("{}:{}: {}", row.path, row.start_line, row.message)).collect())
     }

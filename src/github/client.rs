@@ -99,6 +99,7 @@ impl Client {
     pub(super) async fn list_until<T: DeserializeOwned>(
         &self,
         url: &Url,
+        key: Option<&str>,
         pages: usize,
         enough: impl Fn(&T) -> bool,
     ) -> Result<Vec<T>, GitHubError> {
@@ -107,7 +108,7 @@ impl Client {
         for _ in 0..pages {
             let Some(url) = next else { break };
             let (headers, body) = self.send(Method::GET, &url, None).await?;
-            items.extend(page::<T>(&url, None, &body)?);
+            items.extend(page::<T>(&url, key, &body)?);
             next = next_page(&headers).filter(|_| !items.last().is_some_and(&enough));
         }
         Ok(items)

@@ -1,4 +1,4 @@
-//! Job logs: over the redirect to the store that holds them, without the token, and never more of them in memory than
+//! Logs of jobs and archives of runs: over the redirect to the store that holds them, without the token, and never more of them in memory than
 //! asked for.
 
 use super::Repository;
@@ -36,14 +36,27 @@ impl Repository {
     /// # Errors
     /// [`GitHubError::Forbidden`] where the installation grants no `actions: read`; else any of [`GitHubError`].
     pub async fn job_log(&self, job: u64, cap: usize) -> Result<JobLog, GitHubError> {
-        (|| self.read_log(job, cap))
+        self.log(&["actions", "jobs", &job.to_string(), "logs"], cap, Keep::End).await
+    }
+
+    /// The archive of all logs of a workflow run's last attempt, a zip; [`JobLog::Gone`] also when it is larger than `cap`
+    /// bytes, since half a zip cannot be read.
+    ///
+    /// # Errors
+    /// [`GitHubError::Forbidden`] where the installation grants no `actions: read`; else any of [`GitHubError`].
+    pub async fn run_archive(&self, run: u64, cap: usize) -> Result<JobLog, GitHubError> {
+        self.log(&["actions", "runs", &run.to_string(), "logs"], cap, Keep::All).await
+    }
+
+    async fn log(&self, below: &[&str], cap: usize, keep: Keep) -> Result<JobLog, GitHubError> {
+        (|| self.read_log(below, cap, keep))
             .retry(TRIES)
             .when(|error: &GitHubError| matches!(error, GitHubError::Unavailable(_)))
             .await
     }
 
-    async fn read_log(&self, job: u64, cap: usize) -> Result<JobLog, GitHubError> {
-        let out = self.log_request(job);
+    async fn read_log(&self, below: &[&str], cap: usize, keep: Keep) -> Result<JobLog, GitHubError> {
+        let out = self.log_request(below);
         let response = self.open_log(&out).await?;
         let response = match location(&response) {
             // The address is signed and opens the log by itself.
@@ -53,7 +66,10 @@ impl Repository {
         match response.status() {
             StatusCode::NOT_FOUND => Ok(JobLog::NotYet),
             StatusCode::GONE => Ok(JobLog::Gone),
-            status if status.is_success() => Ok(JobLog::Text(end_of(response, cap).await?)),
+            status if status.is_success() => Ok(match keep {
+                Keep::End => JobLog::Text(end_of(response, cap).await?),
+                Keep::All => whole(response, cap).await?.map_or(JobLog::Gone, JobLog::Text),
+            }),
             status => {
                 let text = format!("{}: the log's store answers {status}", out.what());
                 Err(GitHubError::Unavailable(text))
@@ -79,15 +95,43 @@ impl Repository {
         Err(service.wire.refused(out, response).await)
     }
 
-    fn log_request(&self, job: u64) -> Outgoing {
+    fn log_request(&self, below: &[&str]) -> Outgoing {
         Outgoing {
             who: Some(self.installation),
             method: Method::GET,
-            url: self.url(["actions", "jobs", &job.to_string(), "logs"]),
+            url: self.url(below.iter().copied()),
             headers: HeaderMap::new(),
             body: Bytes::new(),
         }
     }
+}
+
+/// What is kept of more than was asked for.
+#[derive(Clone, Copy, Debug)]
+enum Keep {
+    /// Its end.
+    End,
+    /// All or nothing.
+    All,
+}
+
+/// A stream of at most `cap` bytes, or nothing.
+async fn whole(mut response: reqwest::Response, cap: usize) -> Result<Option<Vec<u8>>, GitHubError> {
+    let mut all: Vec<u8> = Vec::new();
+    while let Some(chunk) = next(&mut response).await? {
+        if all.len() + chunk.len() > cap {
+            return Ok(None);
+        }
+        all.extend_from_slice(&chunk);
+    }
+    Ok(Some(all))
+}
+
+async fn next(response: &mut reqwest::Response) -> Result<Option<Bytes>, GitHubError> {
+    tokio::time::timeout(SILENCE, response.chunk())
+        .await
+        .map_err(|_| GitHubError::Unavailable("a log stopped in the middle".into()))?
+        .map_err(GitHubError::network)
 }
 
 /// The last `cap` bytes of a stream, in twice the memory.
@@ -95,11 +139,7 @@ async fn end_of(mut response: reqwest::Response, cap: usize) -> Result<Vec<u8>, 
     let mut end: Vec<u8> = Vec::new();
     let mut read = 0_u64;
     while read < LONGEST {
-        let chunk = tokio::time::timeout(SILENCE, response.chunk())
-            .await
-            .map_err(|_| GitHubError::Unavailable("a log stopped in the middle".into()))?
-            .map_err(GitHubError::network)?;
-        let Some(chunk) = chunk else { break };
+        let Some(chunk) = next(&mut response).await? else { break };
         read += chunk.len() as u64;
         end.extend_from_slice(&chunk);
         if end.len() > cap.saturating_mul(2) {

@@ -1,4 +1,4 @@
-//! The only place that speaks SQL: deliveries, sessions, inbox, effects, journal.
+//! The only place that speaks SQL: deliveries, sessions, inbox, effects, journal, outcomes of checks.
 //!
 //! One store, two databases. The SQL is written once, with `$1` and plain types (times as milliseconds); what differs is
 //! a named constant. Every write of a session's holder is fenced by its epoch: it begins with [`Store::fenced`], and
@@ -16,12 +16,14 @@ mod inbox;
 mod journal;
 mod leases;
 mod lists;
+mod outcomes;
 mod spending;
 #[cfg(test)]
 pub(crate) mod tests;
 mod types;
 
 pub use error::StoreError;
+pub use outcomes::Flake;
 pub use types::{
     Acceptance, Advance, Claimed, Delivery, EffectRow, Fate, JournalLine, Kept, Lease, NewSession, Settled,
     Shown, Stepped, Summary, Unread,

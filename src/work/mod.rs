@@ -11,6 +11,7 @@ mod look;
 mod round;
 mod show;
 mod sweep;
+mod task;
 mod worker;
 
 pub use worker::run;

@@ -4,15 +4,15 @@ use super::{
     Halt, Parts,
     drive::{After, Driver},
     journal::{Host, Notes, Used, loose},
-    look,
+    look, task,
 };
 use crate::{
-    agent::{self, End, Message, Record, RedCheck, Stop, Task, Turn, Workspace},
+    agent::{self, End, Message, Record, Stop, Task, Turn, Workspace},
     domain::{
         Entry, Phase, Sha, State,
         policy::{Flag, Ruling, Survey, rule, survey},
         say,
-        session::{Cause, Ending, Outcome, RoundEnd, Spent},
+        session::{Ending, Outcome, RoundEnd, Spent},
         text::Clean,
     },
     git::{Mirror, Signature},
@@ -243,8 +243,8 @@ impl Round {
         let mut refused = false;
         loop {
             let outcome = self.engine().await;
-            let summary = match outcome.end {
-                End::Finished { summary, .. } => summary,
+            let (summary, outside_request) = match outcome.end {
+                End::Finished { summary, outside_request } => (summary, outside_request),
                 End::Question { text } => return Finish::Ended(Ending::Question { text }),
                 End::Failed(why) => return self.without_push(Ending::Failed { why }).await,
                 End::Stopped(stop) => return self.stopped(stop).await,
@@ -254,7 +254,7 @@ impl Round {
                 Err(stop) => return self.stopped(stop).await,
             };
             if tree == self.start_tree {
-                return Finish::Ended(Ending::Nothing { summary });
+                return Finish::Ended(Ending::Nothing { summary, outside_request });
             }
             match self.ruling(&tree).await {
                 Err(halt) => return Finish::Halted(halt),
@@ -448,39 +448,10 @@ async fn turn(
     let turn = Turn {
         repository: facts.repo.to_string(),
         instructions,
-        task: task(state, parts.settings.limits.rounds),
+        task: task::of(state, parts.settings.limits.rounds),
         history: records(lines),
         resumed,
         limits: parts.settings.limits.clone(),
     };
     Ok((turn, !facts.thread.trusted && !facts.thread.body.is_empty()))
-}
-
-fn task(state: &State, rounds: u32) -> Task {
-    let facts = &state.facts;
-    let notes = facts.notes.iter().map(|n| Clean::new(n)).collect();
-    match facts.cause {
-        Cause::RedCi => Task::Red {
-            failures: facts.failures.iter().map(red).collect(),
-            round: (facts.round, rounds),
-            hint: None,
-            notes,
-        },
-        _ => Task::Request {
-            title: Clean::new(&facts.thread.title),
-            body: Clean::new(&facts.thread.body),
-            trusted: facts.thread.trusted,
-            instruction: Clean::new(&facts.request.instruction),
-            notes,
-        },
-    }
-}
-
-fn red(failure: &crate::domain::Failure) -> RedCheck {
-    RedCheck {
-        name: Clean::plain(&failure.check),
-        line: Clean::plain(&failure.line),
-        excerpt: Clean::plain(&failure.excerpt),
-        tests: failure.tests.iter().map(|t| Clean::plain(t)).collect(),
-    }
 }

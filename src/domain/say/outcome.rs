@@ -59,7 +59,16 @@ fn green(voice: &Voice<'_>) -> Face {
         Some(gist) if gist.chars().count() <= room => format!("{start}: {gist}."),
         _ => format!("{start}."),
     };
-    told(lead, vec![tally(voice), look_first(voice)])
+    told(lead, vec![tally(voice), excepted(voice), look_first(voice)])
+}
+
+/// The one red check that it ended with: that it is red on the base is seen, why it is let be is the agent's word.
+fn excepted(voice: &Voice<'_>) -> String {
+    let Some(exception) = &voice.facts().exception else { return String::new() };
+    let base = words::code(&voice.facts().base.branch, 60);
+    let check = words::code(&exception.check, 60);
+    let why = words::inline(&exception.why, 200);
+    format!("All but {check}, which fails on {base} in the same way. The agent says: {why}")
 }
 
 fn needs_person(voice: &Voice<'_>) -> Face {
@@ -71,7 +80,8 @@ fn needs_person(voice: &Voice<'_>) -> Face {
         (0, n) => format!("it changes {n} files that CI runs"),
         (_, _) => "it makes tests weaker".to_owned(),
     };
-    let mut lines = vec![tally(voice)];
+    let mut lines = vec![tally(voice), excepted(voice)];
+    lines.retain(|line| !line.is_empty());
     lines.extend(flags.iter().take(NAMED_FLAGS).map(|flag| format!("Seen: {}.", named(flag))));
     if flags.len() > NAMED_FLAGS {
         lines.truncate(NAMED_FLAGS);

@@ -25,6 +25,7 @@ fn red() -> Failure {
         tests: vec!["pages".into()],
         url: Some("https://github.com/acme/pager/actions/runs/7/job/9".into()),
         source: Source::JobLog,
+        evidence: None,
     }
 }
 
@@ -80,6 +81,7 @@ fn state(phase: Phase) -> State {
                 },
             ],
             failures: vec![],
+            exception: None,
             summary: Some("Give an empty list one page.\n\nThe pager subtracted one from zero.".into()),
             remark: None,
             reruns: vec![],

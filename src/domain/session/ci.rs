@@ -1,7 +1,7 @@
 //! What a verdict makes of a session.
 
 use super::{
-    Cause, Effect, Message, Outcome, Phase,
+    Cause, Effect, Exception, Message, Outcome, Phase,
     step::{Next, Taken},
 };
 use crate::domain::{Failure, ids::Sha, verdict::Verdict};
@@ -19,7 +19,7 @@ pub(super) fn judged(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken
     }
     match next.state.phase.clone() {
         Phase::Watching { .. } => watched(next, head, verdict),
-        Phase::Resting { outcome } => resting(next, head, &outcome, verdict),
+        Phase::Resting { outcome } => resting(next, &outcome, verdict),
         _ => Err("CI is not being watched now"),
     }
 }
@@ -31,7 +31,7 @@ fn watched(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken {
         }
         Verdict::Pending { tally } => next.facts().tally = Some(tally),
         Verdict::Green { tally } => green(next, tally),
-        Verdict::Red { failures, tally } => red(next, head, failures, tally),
+        Verdict::Red { failures, tally } => red(next, failures, tally),
         Verdict::NoCi => {
             next.note_result("no checks");
             next.answer(Outcome::NoCi);
@@ -56,7 +56,7 @@ fn watched(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken {
 }
 
 /// At rest the head may still change colour: a re-run by hand, a check that came late.
-fn resting(next: &mut Next<'_>, head: &Sha, outcome: &Outcome, verdict: Verdict) -> Taken {
+fn resting(next: &mut Next<'_>, outcome: &Outcome, verdict: Verdict) -> Taken {
     match (verdict, outcome) {
         (Verdict::Green { .. }, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. }) => {
             Err("it is known to be green, or not ours")
@@ -65,9 +65,12 @@ fn resting(next: &mut Next<'_>, head: &Sha, outcome: &Outcome, verdict: Verdict)
             green(next, tally);
             Ok(())
         }
+        (Verdict::Red { failures, .. }, Outcome::Green) if next.state.facts.excepts(&failures) => {
+            Err("what is red is known, and excepted")
+        }
         (Verdict::Red { failures, tally }, Outcome::Green | Outcome::NoCi) => {
             next.state.phase = Phase::Watching { since: next.now };
-            red(next, head, failures, tally);
+            red(next, failures, tally);
             Ok(())
         }
         _ => Err("the request is answered"),
@@ -83,7 +86,19 @@ fn green(next: &mut Next<'_>, tally: (u32, u32)) {
     next.answer(if flagged { Outcome::NeedsPerson } else { Outcome::Green });
 }
 
-fn red(next: &mut Next<'_>, _head: &Sha, failures: Vec<Failure>, tally: (u32, u32)) {
+/// Green, but for one check that is red on the base too.
+pub(super) fn green_but_for(next: &mut Next<'_>, exception: Exception) {
+    next.note_result(&format!("green but for `{}`, which is red on the base too", exception.check));
+    let facts = next.facts();
+    facts.exception = Some(exception);
+    let flagged = !facts.flags.is_empty();
+    next.answer(if flagged { Outcome::NeedsPerson } else { Outcome::Green });
+}
+
+/// Trees that one failure may be seen on: the agent is told of the second and has tried another way by the third.
+const TREES_OF_A_FAILURE: usize = 3;
+
+fn red(next: &mut Next<'_>, failures: Vec<Failure>, tally: (u32, u32)) {
     let said =
         failures.first().map_or_else(|| "red".to_owned(), |f| format!("`{}` failed: {}", f.check, f.line));
     next.note_result(&said);
@@ -92,12 +107,22 @@ fn red(next: &mut Next<'_>, _head: &Sha, failures: Vec<Failure>, tally: (u32, u3
     if let Some(tree) = facts.head_tree.clone() {
         facts.seen.extend(failures.iter().map(|f| (f.signature.clone(), tree.clone())));
     }
+    let stuck = !failures.is_empty() && failures.iter().all(|f| trees(&facts.seen, f) >= TREES_OF_A_FAILURE);
     facts.failures = failures;
     if facts.round >= rounds {
         next.answer(Outcome::NotGreen { why: cap(rounds) });
+    } else if stuck {
+        let why = format!("{TREES_OF_A_FAILURE} different changes failed in the same way, so it stopped.");
+        next.answer(Outcome::NotGreen { why });
     } else {
         next.queue(Cause::RedCi);
     }
+}
+
+/// On how many different trees this failure was seen.
+fn trees(seen: &[(String, Sha)], failure: &Failure) -> usize {
+    let same = seen.iter().filter(|(signature, _)| *signature == failure.signature);
+    same.map(|(_, tree)| tree).collect::<std::collections::BTreeSet<_>>().len()
 }
 
 fn approval(next: &mut Next<'_>, workflows: u32, url: Option<String>) -> Taken {
@@ -136,6 +161,8 @@ fn infrastructure(next: &mut Next<'_>, head: &Sha, failures: Vec<Failure>, why: 
         next.note_result("infrastructure");
         return next.answer(Outcome::Infrastructure { why });
     }
+    // What is to come counts from now: its grace, its settling, its wait.
+    next.state.phase = Phase::Watching { since: next.now };
     let used = next.facts().reruns.len();
     let names = started.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ");
     next.facts().remark =

@@ -225,6 +225,9 @@ pub enum Ending {
     Nothing {
         /// What the agent says.
         summary: String,
+        /// Why what is still red has nothing to do with the request, where the agent says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outside_request: Option<String>,
     },
     /// A limit of the round was reached.
     Limit {

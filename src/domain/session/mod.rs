@@ -10,5 +10,7 @@ mod tests;
 
 pub use effect::{Effect, Message, Subject};
 pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Whose};
-pub use state::{Base, Facts, Outcome, Phase, Pull, Question, Request, RoundNote, Spent, State, Thread};
+pub use state::{
+    Base, Exception, Facts, Outcome, Phase, Pull, Question, Request, RoundNote, Spent, State, Thread,
+};
 pub use step::{IllegalTransition, Start, Step, start, step};

@@ -213,6 +213,9 @@ pub struct Facts {
     pub rounds: Vec<RoundNote>,
     /// The red checks of the last verdict.
     pub failures: Vec<Failure>,
+    /// The one red check that stands on the base too and that the agent calls outside the request: then green but for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exception: Option<Exception>,
     /// What the agent said it did, in its words; shown as its words.
     pub summary: Option<String>,
     /// A one-line status worth showing while CI is watched (an approval is needed, a re-run was started).
@@ -271,6 +274,17 @@ pub struct Pull {
     pub draftable: bool,
 }
 
+/// A red check that a request may end with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exception {
+    /// The check.
+    pub check: String,
+    /// Its failure's signature: another failure of the same check is a red again.
+    pub signature: String,
+    /// Why it has nothing to do with the request, in the agent's words.
+    pub why: String,
+}
+
 /// What a request has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
@@ -291,6 +305,13 @@ pub struct RoundNote {
     pub commit: Option<Sha>,
     /// How it came out, in a few words.
     pub result: String,
+}
+
+impl Facts {
+    /// Is the one red check the one that the request ended with?
+    pub fn excepts(&self, failures: &[Failure]) -> bool {
+        matches!((&self.exception, failures), (Some(known), [only]) if only.signature == known.signature)
+    }
 }
 
 impl State {

@@ -1,10 +1,11 @@
 //! The one transition: what an entry makes of a state. A branch an entry here, the work of each in its own function.
 
 use super::{
-    Ask, Base, Cause, Deadline, Effect, Ending, Entry, Facts, Message, NotPushed, Outcome, Phase, Question,
-    Request, RoundEnd, RoundNote, Spent, State, Subject, Thread, Whose, ci,
+    Ask, Base, Cause, Deadline, Effect, Ending, Entry, Exception, Facts, Message, NotPushed, Outcome, Phase,
+    Question, Request, RoundEnd, RoundNote, Spent, State, Subject, Thread, Whose, ci,
 };
 use crate::domain::{
+    failure::Kind,
     ids::{InstallationId, Repo, Sha},
     limits::Limits,
     time::Timestamp,
@@ -77,6 +78,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         spent: Spent::default(),
         rounds: Vec::new(),
         failures: Vec::new(),
+        exception: None,
         summary: None,
         remark: None,
         reruns: Vec::new(),
@@ -349,10 +351,13 @@ impl Next<'_> {
                 self.note_result("asked a question");
                 self.ask(Question::Agent { text });
             }
-            Ending::Nothing { summary } => {
-                self.note_result("nothing to change");
-                self.answer(Outcome::NothingToChange { why: summary });
-            }
+            Ending::Nothing { summary, outside_request } => match self.exception(outside_request) {
+                Some(exception) => ci::green_but_for(self, exception),
+                None => {
+                    self.note_result("nothing to change");
+                    self.answer(Outcome::NothingToChange { why: summary });
+                }
+            },
             Ending::Limit { which } => {
                 self.note_result("a limit was reached");
                 self.answer(Outcome::Limit { which });
@@ -448,6 +453,7 @@ impl Next<'_> {
         facts.rounds.clear();
         facts.seen.clear();
         facts.spent = Spent::default();
+        facts.exception = None;
         if cause != Cause::RedCi {
             facts.failures.clear();
         }
@@ -458,6 +464,18 @@ impl Next<'_> {
         self.facts().cause = cause;
         self.facts().remark = None;
         self.state.phase = Phase::Queued;
+    }
+
+    /// What the request may end green with: the agent's word alone is not enough, the failure must stand on the base too
+    /// and be the only one left.
+    fn exception(&self, outside_request: Option<String>) -> Option<Exception> {
+        let facts = &self.state.facts;
+        match (outside_request, facts.failures.as_slice()) {
+            (Some(why), [only]) if facts.cause == Cause::RedCi && only.kind == Kind::Base => {
+                Some(Exception { check: only.check.clone(), signature: only.signature.clone(), why })
+            }
+            _ => None,
+        }
     }
 
     fn publish(&mut self, commit: Sha, tree: Sha) {
@@ -472,6 +490,7 @@ impl Next<'_> {
         facts.head = Some(head);
         facts.head_tree = tree;
         facts.reruns.clear();
+        facts.exception = None;
         facts.remark = None;
         facts.tally = None;
     }

@@ -48,6 +48,7 @@ fn failure(signature: &str) -> Failure {
         tests: Vec::new(),
         url: None,
         source: Source::JobLog,
+        evidence: None,
     }
 }
 
@@ -215,7 +216,7 @@ fn f27_somebody_elses_commit_stands() {
     t.take(Entry::HeadMoved { head: sha(77), whose: Whose::Foreign });
     assert!(t.story().ends_with("working(2) → resting(stood_down)"), "{}", t.story());
     // The round that was running ends later: it is history by then.
-    t.take(t.ended(Ending::Nothing { summary: String::new() }));
+    t.take(t.ended(Ending::Nothing { summary: String::new(), outside_request: None }));
     assert!(t.story().ends_with("resting(stood_down)"));
 }
 

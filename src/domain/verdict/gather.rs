@@ -285,7 +285,7 @@ fn workflow_of(job: &CheckRun, checks: &Checks) -> Option<u64> {
 }
 
 /// `…/actions/runs/{run}/job/{job}`: how a job's page names its workflow run.
-fn run_in_address(job: &CheckRun) -> Option<u64> {
+pub(super) fn run_in_address(job: &CheckRun) -> Option<u64> {
     let address = job.details_url.as_deref().or(job.html_url.as_deref())?;
     let (_, after) = address.split_once("/actions/runs/")?;
     after.split(['/', '?', '#']).next()?.parse().ok()

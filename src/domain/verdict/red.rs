@@ -27,6 +27,11 @@ pub struct RedCheck {
 }
 
 impl RedCheck {
+    /// A check run that is known to be red; where it is a job of GitHub Actions its page names the workflow run.
+    pub fn of(run: &CheckRun) -> Self {
+        Self::of_run(run, super::gather::run_in_address(run))
+    }
+
     pub(super) fn of_run(run: &CheckRun, workflow_run: Option<u64>) -> Self {
         let output = [&run.output.title, &run.output.summary, &run.output.text];
         let parts: Vec<&str> =
@@ -100,6 +105,7 @@ impl RedCheck {
             tests: Vec::new(),
             url: self.url.clone(),
             source,
+            evidence: None,
             line,
         }
     }

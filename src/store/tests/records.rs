@@ -2,7 +2,7 @@
 
 use super::{Place, claimed, made, on_both};
 use crate::{
-    domain::InstallationId,
+    domain::{InstallationId, Sha},
     store::{JournalLine, Shown},
 };
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,6 +11,7 @@ on_both!(
     the_journal_comes_back_in_order,
     what_is_shown_and_the_patch_are_replaced,
     spending_adds_up_by_day,
+    f42_what_failed_and_passed_on_one_commit_is_flaky,
     the_clock_is_the_databases
 );
 
@@ -51,6 +52,24 @@ async fn spending_adds_up_by_day(place: Place) {
     let repo = super::repo().id;
     assert_eq!(store.spent_today(held.state.facts.installation, repo).await.unwrap(), (1_500, 1_500));
     assert_eq!(store.spent_today(InstallationId(6), repo).await.unwrap(), (1_500, 0));
+}
+
+async fn f42_what_failed_and_passed_on_one_commit_is_flaky(place: Place) {
+    let store = place.open().await;
+    made(&store, 1).await;
+    let held = claimed(&store).await;
+    let (repo, head) = (super::repo().id, Sha::parse(&"a".repeat(40)).unwrap());
+    let other = Sha::parse(&"b".repeat(40)).unwrap();
+    let failed = [("test", "test: timeout"), ("lint", "lint: unused")];
+    store.checks_failed(&held.lease, &head, &failed).await.unwrap();
+    // Red, and green on another commit: that was a change.
+    store.checks_passed(&held.lease, repo, &other, &["test", "lint"]).await.unwrap();
+    assert_eq!(store.flake(repo, "test: timeout").await.unwrap(), None);
+    store.checks_passed(&held.lease, repo, &head, &["test", "docs"]).await.unwrap();
+    let flake = store.flake(repo, "test: timeout").await.unwrap().unwrap();
+    assert_eq!(flake.head, head.to_string());
+    assert_eq!(store.flake(repo, "lint: unused").await.unwrap(), None);
+    assert_eq!(store.flake(repo, "test: another error").await.unwrap(), None);
 }
 
 async fn the_clock_is_the_databases(place: Place) {

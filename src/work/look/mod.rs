@@ -1,28 +1,33 @@
 //! Asks GitHub how things stand: the branch, the pull request, every check of the head. A webhook is only a hint to ask
 //! now; without one the same question is asked by the clock.
 
+mod evidence;
+mod logs;
+
+pub(super) use logs::Logs;
+
 use super::{
     Halt,
     drive::{After, Driver},
 };
 use crate::{
-    digest::{Digester, Kind as LogKind, Options},
     domain::{
-        Entry, Failure, Phase, Sha, Timestamp,
-        failure::{Kind, Source},
+        Entry, Phase, Sha, Timestamp,
+        failure::Kind,
         session::{Outcome, Whose},
         verdict::{Annotation, CheckRun, Checks, Context, Judgement, RedCheck, Verdict, judge},
     },
     git::Mirror,
-    github::{GitHubError, JobLog, Repository},
+    github::{GitHubError, Repository},
 };
+use evidence::Witness;
 use std::time::Duration;
 
-/// What of a job's log is read: the end of it. Larger logs exist; what failed stands near the end.
-const LOG: usize = 64 << 20;
+/// Red checks whose logs are read for one verdict: past these the agent is told of no more anyway.
+const LOGS_READ: usize = 20;
 
-/// What of each log the model is given.
-const EXCERPT: usize = 8_000;
+/// A log that is not there is waited for as long as this many settle times: a minute at 20 s.
+const FRESH: u32 = 3;
 
 /// Failed jobs whose annotations are read: a matrix that fails as a whole fails for one reason.
 const ANNOTATED: usize = 20;
@@ -41,7 +46,8 @@ pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
         return Ok(After::Again);
     }
     let Some(head) = driver.state.facts.head.clone() else { return Ok(After::Rest(None)) };
-    let verdict = verdict(driver, &head, since).await?;
+    let judged = judged(driver, &head, since).await?;
+    let verdict = read(driver, &head, judged).await?;
     let news = !matches!(&verdict, Verdict::Pending { tally } if driver.state.facts.tally == Some(*tally));
     let next = next_look(driver, since, &verdict);
     if news {
@@ -64,11 +70,22 @@ pub(super) async fn resting(driver: &mut Driver) -> Result<After, Halt> {
     else {
         return Ok(After::Again);
     };
-    // The grace for checks to start is over at rest.
-    let verdict = verdict(driver, &head, Timestamp(0)).await?;
-    let news = matches!((&verdict, &outcome), (Verdict::Red { .. }, Outcome::Green | Outcome::NoCi))
-        || matches!(&verdict, Verdict::Green { .. })
-            && !matches!(outcome, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. });
+    // The grace for checks to start is over at rest, the wait for them is not: one may have been started again by hand.
+    let grace = driver.parts.settings.limits.ci_start;
+    let pushed = Timestamp(driver.now.0.saturating_sub(i64::try_from(grace.as_millis()).unwrap_or(0)));
+    let judged = judged(driver, &head, pushed).await?;
+    // Red where red is known costs no log.
+    if matches!(judged.1, Judgement::Red { .. }) && !matches!(outcome, Outcome::Green | Outcome::NoCi) {
+        return Ok(After::rest(driver.now));
+    }
+    let verdict = read(driver, &head, judged).await?;
+    let news = match &verdict {
+        Verdict::Red { failures, .. } => !driver.state.facts.excepts(failures),
+        Verdict::Green { .. } => {
+            !matches!(outcome, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. })
+        }
+        _ => false,
+    };
     if news {
         driver.record(Entry::Judged { head, verdict }).await?;
         return Ok(After::Again);
@@ -127,7 +144,8 @@ pub(super) async fn whose(mirror: &Mirror, live: &Sha, ours: &Sha, base: &Sha) -
     })
 }
 
-async fn verdict(driver: &mut Driver, head: &Sha, pushed: Timestamp) -> Result<Verdict, Halt> {
+/// Every check of the head, and what they say before a log is read.
+async fn judged(driver: &Driver, head: &Sha, pushed: Timestamp) -> Result<(Checks, Judgement), Halt> {
     let (parts, state) = (driver.parts.clone(), driver.state.clone());
     let repository = parts.repository(&state);
     let mut checks = match repository.checks(head).await {
@@ -135,7 +153,7 @@ async fn verdict(driver: &mut Driver, head: &Sha, pushed: Timestamp) -> Result<V
         Err(GitHubError::Forbidden(why)) => {
             let why =
                 format!("the App may not read the checks (its \"checks\" permission is missing): {why}");
-            return Ok(Verdict::NotStarted { why });
+            return Ok((Checks::default(), Judgement::Settled(Verdict::NotStarted { why })));
         }
         checks => checks?,
     };
@@ -156,89 +174,68 @@ async fn verdict(driver: &mut Driver, head: &Sha, pushed: Timestamp) -> Result<V
         expected: workflows,
         touches_workflows: false,
     };
-    match judge(&checks, &context) {
-        Judgement::Settled(verdict) => Ok(verdict),
-        Judgement::Red { checks, tally } => {
-            let mut failures = Vec::new();
-            for check in &checks {
-                failures.push(read(&repository, check).await?);
-            }
-            Ok(sort(failures, tally))
+    let judgement = judge(&checks, &context);
+    Ok((checks, judgement))
+}
+
+/// The verdict, with the logs of what is red read and sorted; what was seen is remembered.
+async fn read(
+    driver: &Driver,
+    head: &Sha,
+    (checks, judgement): (Checks, Judgement),
+) -> Result<Verdict, Halt> {
+    let (parts, state) = (driver.parts.clone(), driver.state.clone());
+    let facts = (&state.facts, head);
+    let book = (&parts.store, &driver.lease);
+    let (red, tally) = match judgement {
+        Judgement::Settled(verdict) => {
+            evidence::remember(book, facts, &checks, &[]).await?;
+            return Ok(verdict);
         }
+        Judgement::Red { checks, tally } => (checks, tally),
+    };
+    let repository = parts.repository(&state);
+    let mut logs = Logs::new(&repository);
+    let mut failures = Vec::new();
+    for check in &red {
+        let failure = match check.known {
+            Some(kind) => Some(check.without_log(kind)),
+            None if failures.len() >= LOGS_READ => Some(check.without_log(Kind::Change)),
+            None => logs.read(check, is_young(driver, &checks, check)).await?,
+        };
+        // Its log comes within moments; until then nothing is settled.
+        let Some(failure) = failure else { return Ok(Verdict::Pending { tally }) };
+        failures.push(failure);
     }
+    let own_app = parts.app().await?.id;
+    let witness = Witness { repository: &repository, store: &parts.store, facts: &state.facts, own_app };
+    witness.sort(&mut logs, &mut failures).await?;
+    evidence::remember(book, facts, &checks, &failures).await?;
+    Ok(evidence::verdict(failures, &red, tally, (&state.facts, &parts.settings.limits)))
+}
+
+/// Ended a moment ago: its log may still be on its way.
+fn is_young(driver: &Driver, checks: &Checks, check: &RedCheck) -> bool {
+    let run = checks.check_runs.iter().find(|run| Some(run.id) == check.check_run);
+    let ended = run.and_then(|run| run.completed_at);
+    ended.is_some_and(|at| driver.now.since(at) < driver.parts.settings.limits.settle * FRESH)
 }
 
 /// What GitHub itself says on failed jobs of Actions: that there was no runner, or that it was lost, stands nowhere else.
+/// A job that nothing is said of is asked for its steps: one that never began has none.
 async fn annotate(repository: &Repository, checks: &mut Checks) -> Result<(), Halt> {
     let failed = |run: &&mut CheckRun| {
         let conclusion = run.conclusion.as_deref().unwrap_or_default();
-        run.app.is_actions()
-            && run.output.annotations_count > 0
-            && matches!(conclusion, "failure" | "cancelled")
+        run.app.is_actions() && matches!(conclusion, "failure" | "cancelled")
     };
     for run in checks.check_runs.iter_mut().filter(failed).take(ANNOTATED) {
+        if run.output.annotations_count == 0 {
+            run.steps = repository.job_steps(run.id).await?;
+            continue;
+        }
         for message in repository.annotations(run.id).await? {
             run.annotations.push(Annotation { message, ..Annotation::default() });
         }
     }
     Ok(())
-}
-
-/// Red because of the change, unless every log says it was the machine.
-fn sort(failures: Vec<Failure>, tally: (u32, u32)) -> Verdict {
-    let (infrastructure, change): (Vec<_>, Vec<_>) =
-        failures.into_iter().partition(|f| f.kind == Kind::Infrastructure);
-    match infrastructure.first() {
-        Some(first) if change.is_empty() => {
-            let why = first.line.clone();
-            Verdict::Infrastructure { failures: infrastructure, why }
-        }
-        _ => Verdict::Red { failures: change.into_iter().chain(infrastructure).collect(), tally },
-    }
-}
-
-/// Reads one red check: the job's own log first, then annotations, then the check's output; what was used is said.
-async fn read(repository: &Repository, check: &RedCheck) -> Result<Failure, Halt> {
-    let mut source = Source::Nothing;
-    let mut bytes = Vec::new();
-    if let (true, Some(job)) = (check.is_actions, check.check_run)
-        && let JobLog::Text(log) = repository.job_log(job, LOG).await?
-    {
-        (source, bytes) = (Source::JobLog, log);
-    }
-    if bytes.is_empty()
-        && let Some(run) = check.check_run
-    {
-        let lines = repository.annotations(run).await?;
-        if !lines.is_empty() {
-            (source, bytes) = (Source::Annotations, lines.join("\n").into_bytes());
-        }
-    }
-    if bytes.is_empty() && !check.output.trim().is_empty() {
-        (source, bytes) = (Source::Output, check.output.clone().into_bytes());
-    }
-    let read = tokio::task::spawn_blocking({
-        let name = check.name.clone();
-        move || {
-            let mut digester =
-                Digester::new(Options { budget: EXCERPT, check: name.as_str(), ..Options::default() });
-            digester.push(&bytes);
-            digester.finish()
-        }
-    });
-    let digest = read.await.map_err(|e| Halt::Later(e.to_string(), Duration::from_secs(60)))?;
-    let line = match digest.line_text.is_empty() {
-        true => format!("it ended with {}", check.conclusion),
-        false => digest.line_text,
-    };
-    Ok(Failure {
-        check: check.name.clone(),
-        kind: if digest.kind == LogKind::Infrastructure { Kind::Infrastructure } else { Kind::Change },
-        signature: digest.signature,
-        line: line.chars().take(200).collect(),
-        excerpt: digest.text,
-        tests: digest.tests,
-        url: check.url.clone(),
-        source,
-    })
 }
