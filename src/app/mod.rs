@@ -2,9 +2,11 @@
 
 mod configured;
 mod presence;
+mod observed;
 
 pub use crate::store::Store;
 pub use configured::{engine, instance, local, settings};
+pub use observed::{Observed, observe};
 
 use crate::{
     agent::Engine,

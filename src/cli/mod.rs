@@ -5,6 +5,7 @@ mod demo;
 mod emulator;
 mod explain;
 mod logging;
+mod observe;
 mod serve;
 mod session;
 mod toolbox;
@@ -32,6 +33,8 @@ enum Command {
     /// Show what would be made of an input, and why; touches nothing
     #[command(subcommand)]
     Explain(explain::Explain),
+    /// Say what would have been done about a repository's CI of the past; writes nothing
+    Observe(observe::Args),
     /// Take webhooks and work on what they ask for
     Serve(serve::Args),
     /// Look at sessions and what became of them
@@ -48,6 +51,7 @@ pub async fn main() -> ExitCode {
         Command::Demo(args) => demo::run(args).await,
         Command::Emulator(args) => emulator::run(args).await,
         Command::Explain(explain) => explain::run(explain),
+        Command::Observe(args) => observe::run(args).await,
         Command::Serve(args) => serve::run(args).await,
         Command::Session(args) => session::run(args).await,
         Command::Toolbox(toolbox) => Ok(toolbox::run(toolbox).await),

@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod failure;
 pub mod ids;
 pub mod limits;
+pub mod observe;
 pub mod policy;
 pub mod say;
 pub mod session;

@@ -141,6 +141,24 @@ impl Emulator {
         })
     }
 
+    /// Writes a workflow run into the history, as if it had run then; its jobs take as long as their plays say.
+    pub fn past_run(&self, repo: &str, login: &str, past: &super::PastRun) -> Result<u64, Error> {
+        self.at(repo, |world, repo| {
+            let actor = world.user(login);
+            world.past_run(repo, actor, past)
+        })
+    }
+
+    /// Somebody has the failed jobs of the newest workflow run started again.
+    pub fn rerun_failed(&self, repo: &str, login: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let actor = world.user(login);
+            let newest = world.repositories[&repo].workflow_runs.keys().next_back().copied();
+            let run = newest.ok_or_else(super::reply::Refusal::not_found)?;
+            world.rerun(repo, actor, run, super::rest::actions::Which::Failed).map(|_| ())
+        })
+    }
+
     /// A maintainer approves every workflow run that waits for it; gives back how many did.
     pub fn approve_runs(&self, repo: &str) -> Result<usize, Error> {
         self.at(repo, |world, repo| {

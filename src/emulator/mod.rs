@@ -34,7 +34,7 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
-pub use ci::{Ci, How, JobPlay, On, Play as CiPlay, Script};
+pub use ci::{Ci, How, JobPlay, On, PastRun, Play as CiPlay, Script};
 pub use events::{Happened, What};
 pub use faults::{Astray, Fault, Faults, HookFault, Trouble};
 pub use graphql::{Picked, picked};

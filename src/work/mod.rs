@@ -8,12 +8,14 @@ mod drive;
 mod effects;
 mod journal;
 mod look;
+mod observe;
 mod round;
 mod show;
 mod sweep;
 mod task;
 mod worker;
 
+pub use observe::{Observed, past};
 pub use worker::run;
 
 use crate::{

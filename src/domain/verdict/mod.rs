@@ -14,7 +14,7 @@ mod tests;
 
 pub use checks::{Annotation, App, CheckRun, Checks, Output, Status, Suite, SuiteRef, WorkflowRun};
 pub use judge::{Context, Judgement, judge};
-pub use red::RedCheck;
+pub use red::{NotBegun, RedCheck};
 
 use crate::domain::Failure;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,9 @@
 //! A red check and where its reason can be read.
 
-use super::{CheckRun, Status, Suite, WorkflowRun};
+use super::{
+    Annotation, App, CheckRun, Status, Suite, WorkflowRun,
+    signs::{self, Sign},
+};
 use crate::domain::failure::{Failure, Kind, Source};
 
 /// A red check and where it can be read.
@@ -26,10 +29,33 @@ pub struct RedCheck {
     pub known: Option<Kind>,
 }
 
+/// A job that GitHub never began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotBegun;
+
 impl RedCheck {
     /// A check run that is known to be red; where it is a job of GitHub Actions its page names the workflow run.
     pub fn of(run: &CheckRun) -> Self {
         Self::of_run(run, super::gather::run_in_address(run))
+    }
+
+    /// A failed job of GitHub Actions with the messages of its annotations, where no check run was read. What GitHub itself
+    /// says there of its machines is `known`: lost is [`Kind::Infrastructure`]. `Err` where the job never began.
+    pub fn of_job(name: &str, job: u64, run: u64, annotations: &[String]) -> Result<Self, NotBegun> {
+        let note = |message: &String| Annotation { message: message.clone(), ..Annotation::default() };
+        let job = CheckRun {
+            id: job,
+            name: name.to_owned(),
+            app: App { slug: "github-actions".to_owned(), ..App::default() },
+            annotations: annotations.iter().map(note).collect(),
+            ..CheckRun::default()
+        };
+        let known = match signs::read(&job) {
+            Some(Sign::NotStarted(_)) => return Err(NotBegun),
+            Some(Sign::Lost(_)) => Some(Kind::Infrastructure),
+            None => None,
+        };
+        Ok(Self { known, ..Self::of_run(&job, Some(run)) })
     }
 
     pub(super) fn of_run(run: &CheckRun, workflow_run: Option<u64>) -> Self {

@@ -2,6 +2,7 @@
 
 mod command;
 mod log;
+mod past;
 mod runs;
 mod workflow;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub(crate) use log::{Log, Recorded};
+pub use past::PastRun;
 
 /// A job that runs longer than this is killed and `timed_out`, unless a repository says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(120);

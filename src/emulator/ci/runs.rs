@@ -4,7 +4,9 @@ use super::log::Recorded;
 use super::{How, Order, Play, Work, workflow};
 use crate::emulator::events::What;
 use crate::emulator::git::push::NO_COMMIT;
-use crate::emulator::state::{ACTIONS_APP, CheckRun, Id, Job, Progress, Suite, Workflow, WorkflowRun, World};
+use crate::emulator::state::{
+    ACTIONS_APP, CheckRun, Id, Job, Progress, Suite, Time, Workflow, WorkflowRun, World,
+};
 use chrono::Utc;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -163,6 +165,30 @@ impl World {
                 self.queue_job(repo, id, &name, work);
             }),
         }
+    }
+
+    /// A run without jobs, made at that time, that nobody is told of.
+    pub(super) fn bare_run(&mut self, repo: Id, actor: Id, branch: &str, sha: &str, at: Time) -> Id {
+        let workflow = self.workflow(repo, "CI", ".github/workflows/ci.yml");
+        let suite = self.make_suite(repo, ACTIONS_APP, Some(branch), None, sha);
+        let number = self.repositories[&repo].workflow_runs.len() as u64 + 1;
+        let id = self.id();
+        let run = WorkflowRun {
+            id,
+            suite,
+            workflow,
+            number,
+            attempt: 1,
+            event: "push".into(),
+            head_sha: sha.into(),
+            head_branch: branch.into(),
+            actor,
+            progress: Progress::Queued,
+            created: at,
+            updated: at,
+        };
+        self.repo_mut(repo).workflow_runs.insert(id, run);
+        id
     }
 
     /// Puts a job of a run into the queue, with its check run.

@@ -17,7 +17,7 @@ const WRITE: Need = write(&["actions"]);
 
 /// What is run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(in crate::emulator) enum Which {
     All,
     Failed,
 }
@@ -146,23 +146,18 @@ fn zip_of(jobs: &[&Job]) -> Result<Vec<u8>, zip::result::ZipError> {
 
 pub(super) fn rerun(world: &mut World, call: &Call, (owner, name): At<'_>, id: &str, which: Which) -> Answer {
     let repo = world.reach(call, owner, name, WRITE)?;
-    let run = find_run(world, repo, id)?.clone();
-    let failed = |job: &&Job| {
-        which == Which::All || !matches!(job.progress.conclusion(), Some("success" | "skipped" | "neutral"))
-    };
-    let again: Vec<Id> =
-        jobs_of(world, repo, run.id, run.attempt).into_iter().filter(failed).map(|job| job.id).collect();
-    start_again(world, call, repo, &run, &again)
+    let run = find_run(world, repo, id)?.id;
+    world.rerun(repo, call.actor()?, run, which)
 }
 
 pub(super) fn rerun_job(world: &mut World, call: &Call, (owner, name): At<'_>, id: &str) -> Answer {
     let repo = world.reach(call, owner, name, WRITE)?;
     let job = find_job(world, repo, id)?.clone();
     let run = find_run(world, repo, &job.run.to_string())?.clone();
-    start_again(world, call, repo, &run, &[job.id])
+    start_again(world, call.actor()?, repo, &run, &[job.id])
 }
 
-fn start_again(world: &mut World, call: &Call, repo: Id, run: &WorkflowRun, jobs: &[Id]) -> Answer {
+fn start_again(world: &mut World, actor: Id, repo: Id, run: &WorkflowRun, jobs: &[Id]) -> Answer {
     if !run.progress.is_completed() {
         return Err(Refusal::new(
             StatusCode::FORBIDDEN,
@@ -181,7 +176,7 @@ fn start_again(world: &mut World, call: &Call, repo: Id, run: &WorkflowRun, jobs
         suite.updated = now;
     }
     world.tell_run(repo, run.id, "requested");
-    let login = world.login(call.actor()?).to_owned();
+    let login = world.login(actor).to_owned();
     world.happened(repo, What::Rerun { login, run: run.id, sha: run.head_sha.clone() });
     for id in jobs {
         let here = &world.repositories[&repo];
@@ -215,6 +210,18 @@ pub(super) fn cancel(world: &mut World, call: &Call, (owner, name): At<'_>, id: 
 }
 
 impl World {
+    /// Runs the jobs of a run again.
+    pub(in crate::emulator) fn rerun(&mut self, repo: Id, actor: Id, run: Id, which: Which) -> Answer {
+        let run = self.repositories[&repo].workflow_runs.get(&run).ok_or_else(Refusal::not_found)?.clone();
+        let failed = |job: &&Job| {
+            which == Which::All
+                || !matches!(job.progress.conclusion(), Some("success" | "skipped" | "neutral"))
+        };
+        let again: Vec<Id> =
+            jobs_of(self, repo, run.id, run.attempt).into_iter().filter(failed).map(|job| job.id).collect();
+        start_again(self, actor, repo, &run, &again)
+    }
+
     /// What a job does when it is run again: a scripted one takes the next play that names it, else it is held.
     fn next_try(&mut self, repo: Id, name: &str, work: Work) -> Work {
         if matches!(work, Work::Steps(_)) {

@@ -1,6 +1,6 @@
 //! The REST API: one table from method and path to the handler.
 
-mod actions;
+pub(in crate::emulator) mod actions;
 mod apps;
 mod checks;
 mod comments;

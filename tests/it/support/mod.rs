@@ -42,6 +42,8 @@ pub struct World {
     pub title: &'static str,
     pub body: &'static str,
     pub token_ttl: Duration,
+    /// No webhook tells of checks: what they say is found by looking alone.
+    pub deaf: bool,
 }
 
 /// A running fixpoint and the world around it.
@@ -52,6 +54,7 @@ pub struct Fixpoint {
     running: Option<Running>,
     events: broadcast::Receiver<fixpoint::emulator::Happened>,
     heard: Vec<fixpoint::emulator::Happened>,
+    deaf: bool,
     rebuild: Box<dyn Fn() -> Settings + Send + Sync>,
     // The last to go: everything above lives in it.
     _folder: TempDir,
@@ -86,6 +89,7 @@ impl World {
             title: "The sum is wrong",
             body: "1 + 2 should be 3.",
             token_ttl: Duration::from_secs(3600),
+            deaf: false,
         }
     }
 
@@ -107,6 +111,12 @@ impl World {
 
     pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.limits);
+        self
+    }
+
+    /// No webhook tells of checks.
+    pub fn deaf(mut self) -> Self {
+        self.deaf = true;
         self
     }
 
@@ -134,6 +144,11 @@ impl World {
         let rebuild =
             move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
+        if self.deaf {
+            for event in ["check_run", "check_suite", "workflow_run", "workflow_job", "status"] {
+                github.faults().astray(Some(event), u32::MAX, fixpoint::emulator::Astray::Drop);
+            }
+        }
         github.deliver_to(&format!("http://{}/webhooks", running.address));
         let store = running.store.clone();
         Fixpoint {
@@ -143,6 +158,7 @@ impl World {
             running: Some(running),
             events,
             heard: Vec::new(),
+            deaf: self.deaf,
             rebuild: Box::new(rebuild),
             _folder: folder,
         }
@@ -243,6 +259,8 @@ impl Fixpoint {
         const QUIET: Duration = Duration::from_millis(500);
         // While CI is watched a verdict may still wait for its settle window and the next look.
         const QUIET_WATCH: Duration = Duration::from_millis(2000);
+        // Without a hint looks are up to fifteen settle times apart.
+        const QUIET_DEAF: Duration = Duration::from_millis(3500);
         const LONGEST: Duration = Duration::from_secs(90);
         let begun = Instant::now();
         let mut last = (String::new(), Instant::now());
@@ -255,7 +273,11 @@ impl Fixpoint {
                 || picture.starts_with("open")
                 // A session that somebody holds is still being shown or looked at.
                 || !self.store.live_leases().await.expect("leases").is_empty();
-            let quiet = if picture.contains("\"phase\":\"watching\"") { QUIET_WATCH } else { QUIET };
+            let quiet = match picture.contains("\"phase\":\"watching\"") {
+                true if self.deaf => QUIET_DEAF,
+                true => QUIET_WATCH,
+                false => QUIET,
+            };
             if picture != last.0 || moving {
                 last = (picture, Instant::now());
             } else if last.1.elapsed() > quiet {

@@ -27,3 +27,8 @@ pub fn finish(summary: &str) -> Play {
 pub fn ask(question: &str) -> Play {
     Play::call("finish", json!({ "summary": "", "question": question }))
 }
+
+/// Says that what is still red has nothing to do with the request.
+pub fn outside(summary: &str, why: &str) -> Play {
+    Play::call("finish", json!({ "summary": summary, "outside_request": why }))
+}
