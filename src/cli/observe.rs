@@ -11,6 +11,15 @@ use std::{collections::BTreeSet, fmt::Write as _, process::ExitCode};
 /// Names shown of a list; the JSON has them all.
 const NAMED: usize = 10;
 
+/// The kinds of red, what can be mended first.
+const KINDS: [(&str, &str); 5] = [
+    ("change", "red because of the change"),
+    ("base", "red on the base too"),
+    ("flaky", "flaky: passed on the same commit"),
+    ("infrastructure", "the machine, the network or the service"),
+    ("not_started", "did not start: billing, no runner, a bad file"),
+];
+
 /// Arguments of `fixpoint observe`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -46,8 +55,8 @@ fn words(args: &Args, seen: &app::Observed) -> String {
     let Report { red, by_kind, flaky, base_red, sessions, ci_minutes } = &seen.report;
     let repo = text::terminal(&args.repo);
     let mut said = format!("{repo}, {} days: {} workflow runs, {red} red\n\n", args.days, seen.runs);
-    for (kind, count) in by_kind {
-        let _ = writeln!(said, "  {:<45} {count:>6}", meaning(kind));
+    for (kind, meaning) in KINDS {
+        let _ = writeln!(said, "  {meaning:<45} {:>6}", by_kind.get(kind).unwrap_or(&0));
     }
     let _ = writeln!(said, "\nFlaky: {}", listed(flaky));
     let _ = writeln!(said, "Red on the base: {}", listed(base_red));
@@ -63,16 +72,6 @@ fn words(args: &Args, seen: &app::Observed) -> String {
         );
     }
     said
-}
-
-fn meaning(kind: &str) -> &'static str {
-    match kind {
-        "change" => "red because of the change",
-        "base" => "red on the base too",
-        "flaky" => "flaky: passed on the same commit",
-        "infrastructure" => "the machine, the network or the service",
-        _ => "did not start: billing, no runner, a bad file",
-    }
 }
 
 fn listed(names: &BTreeSet<String>) -> String {

@@ -112,7 +112,19 @@ async fn the_table_of_a_month_is_exact() {
         })
     );
     let words = t.observe(&[]).await;
-    insta::assert_snapshot!(words, @"");
+    insta::assert_snapshot!(words, @r"
+    acme/calendar, 30 days: 12 workflow runs, 9 red
+
+      red because of the change                          3
+      red on the base too                                2
+      flaky: passed on the same commit                   1
+      the machine, the network or the service            1
+      did not start: billing, no runner, a bad file      2
+
+    Flaky: tests/test_net.py::test_timeout
+    Red on the base: lint
+    Sessions that would have started: 3; their rounds would have taken 23 minutes of CI.
+    ");
     let writes = t.github.requests().into_iter().filter(fixpoint::emulator::Request::is_write);
     let writes: Vec<String> =
         writes.map(|r| r.bare_path().to_owned()).filter(|p| !p.ends_with("/access_tokens")).collect();

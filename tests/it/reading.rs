@@ -255,6 +255,7 @@ mod talks {
         let mut t = pushed(world).await;
         t.ci_passes().await;
         t.until("resting(not_started)").await;
+        t.settle().await;
         assert!(t.said().concat().contains("windows"), "{:?}", t.said());
         ends(&mut t, "watching → resting(not_started)").await;
     }
