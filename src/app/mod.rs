@@ -1,8 +1,8 @@
 //! Composition root: settings become running parts. Used by the program and by the tests.
 
 mod configured;
-mod presence;
 mod observed;
+mod presence;
 
 pub use crate::store::Store;
 pub use configured::{engine, instance, local, settings};

@@ -1,6 +1,7 @@
 //! Verdicts over sets of checks written as the API writes them: kind by kind, row by row, and in any order.
 
 mod kinds;
+mod matrix;
 mod orders;
 mod rows;
 
