@@ -2,14 +2,14 @@
 # Builds the server's image and plays one session with it: the server in a container that has the engine's socket, its
 # sandboxes beside it on the same engine, the emulator and the scripted model on the host's loopback.
 #
-#   scripts/image-test.sh        needs a container engine, docker-compose, curl, python3, and target/debug/fixpoint
+#   scripts/image-test.sh [IMAGE]    IMAGE: one that is built already; needs a container engine, docker-compose, curl, python3, and target/debug/fixpoint
 #
 # Where no registry can be reached, the base images are made of what this machine has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fixpoint=$PWD/target/debug/fixpoint
 work=$(mktemp -d)
-image=fixpoint-image-test:latest
+image=${1:-fixpoint-image-test:latest}
 emulator= ok= started=
 compose() { docker-compose --project-name fixpoint-image-test --file compose.yaml "$@"; }
 finish() {
@@ -57,13 +57,16 @@ run_base() {
     docker build --quiet --network host --tag debian:bookworm-slim "$context" >/dev/null
 }
 
-build_base
-run_base
-docker build --network host --build-arg PROFILE=dev --tag "$image" . >"$work/build.log" 2>&1 || {
+build() {
+    build_base
+    run_base
+    docker build --network host --build-arg PROFILE=dev --tag "$image" . >"$work/build.log" 2>&1 || {
     tail -40 "$work/build.log" >&2
     exit 1
+    }
 }
-echo "built $image: $(docker image inspect --format '{{.Size}}' "$image") bytes"
+[ $# -gt 0 ] || build
+echo "the image $image: $(docker image inspect --format '{{.Size}}' "$image") bytes"
 
 "$fixpoint" emulator --listen 127.0.0.1:0 >"$work/emulator.log" &
 emulator=$!

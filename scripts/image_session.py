@@ -16,7 +16,7 @@ REPO = "acme/calendar"
 LISTEN = "127.0.0.1:3300"
 
 
-def call(url, verb, **arguments):
+def call(url, verb, /, **arguments):
     request = urllib.request.Request(
         f"{url}/_emulator/{verb}", json.dumps(arguments).encode(), {"content-type": "application/json"}
     )

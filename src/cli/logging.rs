@@ -2,6 +2,7 @@
 
 use crate::config::{Log, LogFormat};
 use anyhow::Context;
+use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging as the configuration wants it.
@@ -9,9 +10,17 @@ use tracing_subscriber::EnvFilter;
 /// # Errors
 /// When `log.level` is none.
 pub(super) fn start(log: &Log) -> anyhow::Result<()> {
-    let filter =
-        EnvFilter::try_new(&log.level).with_context(|| format!("log.level: {:?} is no level", log.level))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let wrong = || format!("log.level: {:?} is none of error, warn, info, debug, trace", log.level);
+    // A word alone is a level; the filter would take any other for a module's name and log nothing at all.
+    if !log.level.contains('=') {
+        log.level.parse::<tracing::Level>().ok().with_context(wrong)?;
+    }
+    // The tools' own protocol is of no interest to an operator.
+    let filter = EnvFilter::try_new(format!("rmcp=warn,{}", log.level)).with_context(wrong)?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     match log.format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),

@@ -3,7 +3,7 @@
 use crate::{
     app,
     config::{Config, Flags},
-    domain::{SessionId, State, text},
+    domain::{Phase, SessionId, State, session::Outcome, text},
 };
 use anyhow::Context;
 use clap::Subcommand;
@@ -72,6 +72,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
             println!("{}", row(session.id, &session.state));
             println!("asked by {}: {}", session.state.facts.request.asker.login, instruction(&session.state));
+            if let Phase::Resting { outcome } | Phase::Done { outcome } = &session.state.phase {
+                println!("{}", ended(outcome));
+            }
             for round in &session.state.facts.rounds {
                 let commit = round.commit.as_ref().map_or("-", |c| c.short());
                 println!("round {}  {commit}  {}", round.number, text::terminal(&round.result));
@@ -101,6 +104,14 @@ fn row(id: SessionId, state: &State) -> String {
         facts.thread.number,
         facts.branch
     )
+}
+
+/// How it ended, and why, where that is known.
+fn ended(outcome: &Outcome) -> String {
+    let value = serde_json::to_value(outcome).unwrap_or_default();
+    let word = value["outcome"].as_str().unwrap_or_default().replace('_', " ");
+    let why = ["why", "which"].iter().find_map(|key| value[*key].as_str()).unwrap_or_default();
+    if why.is_empty() { word } else { text::terminal(&format!("{word}: {why}")) }
 }
 
 fn instruction(state: &State) -> String {

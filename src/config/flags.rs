@@ -8,19 +8,19 @@ use std::{net::SocketAddr, path::PathBuf};
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Flags {
     /// The configuration file (else FIXPOINT_CONFIG, else fixpoint.toml if it is there)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Listen here instead of `server.listen`
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, global = true, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
     /// Use this database instead of `database`
-    #[arg(long, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL")]
     pub database: Option<String>,
     /// Keep repositories here instead of in `data_dir`
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, global = true, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
     /// Log this much instead of `log.level`
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, global = true, value_name = "LEVEL")]
     pub log_level: Option<String>,
 }
 

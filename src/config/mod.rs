@@ -28,6 +28,10 @@ use std::path::{Path, PathBuf};
 pub const FILE: &str = "fixpoint.toml";
 /// The environment variable that names another.
 const FILE_VARIABLE: &str = "FIXPOINT_CONFIG";
+/// More rounds than this have never helped anybody but the model's maker.
+const MOST_ROUNDS: u32 = 20;
+/// What a shell and a test runner need at the least.
+const LEAST_MEMORY: u64 = 64 << 20;
 /// What all of our variables begin with.
 const PREFIX: &str = "FIXPOINT_";
 
@@ -137,6 +141,30 @@ impl Config {
             return Err(ConfigError(
                 "model.url: where the OpenAI-compatible server is must be said".to_owned(),
             ));
+        }
+        self.check_numbers()
+    }
+
+    /// Figures and names that would only fail in the middle of somebody's session.
+    fn check_numbers(&self) -> Result<(), ConfigError> {
+        let (sandbox, limits) = (&self.sandbox, &self.limits);
+        let wrong = [
+            (
+                limits.rounds == 0 || limits.rounds > MOST_ROUNDS,
+                "limits.rounds: between 1 and 20 is expected",
+            ),
+            (limits.steps == 0, "limits.steps: at least 1 is expected"),
+            (limits.round.is_zero(), "limits.round: a span like \"45m\" is expected"),
+            (sandbox.cpus < 0.1, "sandbox.cpus: at least 0.1 is expected"),
+            (sandbox.memory < LEAST_MEMORY, "sandbox.memory: at least \"64 MiB\" is expected"),
+            (sandbox.image.trim().is_empty(), "sandbox.image: the name of an image is expected"),
+            (self.model.name.trim().is_empty(), "model.name: the provider's name for a model is expected"),
+        ];
+        if let Some((_, what)) = wrong.into_iter().find(|(is, _)| *is) {
+            return Err(ConfigError(what.to_owned()));
+        }
+        for glob in &self.publish.deny {
+            globset::Glob::new(glob).map_err(|e| ConfigError(format!("publish.deny: {e}")))?;
         }
         Ok(())
     }

@@ -4,13 +4,16 @@
 use super::{Halt, Parts, drive::Driver};
 use crate::{
     domain::{
-        Phase, Sha, State, say,
+        Phase, Sha, State,
+        policy::Secrets,
+        say,
         session::{Outcome, Pull},
         text::{BODY_LIMIT, cut},
     },
     github::{App, CheckShow, Repository},
     store::{Lease, Shown},
 };
+use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
 
 /// A kept patch up to this stands folded in the message itself.
@@ -37,7 +40,8 @@ pub(super) fn context<'a>(
         now: state.facts.as_of,
         limits: &parts.settings.limits,
         web_url: parts.github.web_url().as_str().trim_end_matches('/'),
-        public_url: parts.settings.public_url.as_deref(),
+        // There are no pages yet that a link could lead to.
+        public_url: None,
         word: &parts.settings.word,
         app: &app.slug,
         engine: parts.settings.engine.as_str(),
@@ -45,8 +49,20 @@ pub(super) fn context<'a>(
         session,
         survey: state.facts.survey.as_ref(),
         sandbox: parts.settings.sandbox_words.as_str(),
-        patch: patch.filter(|p| p.len() <= PATCH_IN_MESSAGE),
+        patch: patch.filter(|p| p.len() <= PATCH_IN_MESSAGE && may_be_shown(parts, state, p)),
+        kept: patch.is_some(),
     }
+}
+
+/// A refused change is not published by way of its patch: neither a secret, nor a path that is denied.
+fn may_be_shown(parts: &Parts, state: &State, patch: &str) -> bool {
+    let refused = matches!(
+        &state.phase,
+        Phase::Resting { outcome: Outcome::Refused { .. } }
+            | Phase::Done { outcome: Outcome::Refused { .. } }
+    );
+    let ours: Vec<String> = parts.settings.secrets.iter().map(|s| s.expose_secret().to_owned()).collect();
+    !refused && !Secrets::new(&ours).are_in(patch.as_bytes())
 }
 
 impl Driver {
@@ -94,6 +110,14 @@ impl Driver {
         let app = self.parts.app().await?;
         let (title, body) =
             say::pull(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
+        // The title is the first round's: a later round's summary does not rename the whole pull request.
+        let title = match self.shown("pull-title").await? {
+            Some(first) => first.remote,
+            None => {
+                self.remember("pull-title", &title, "").await?;
+                title
+            }
+        };
         let content = format!("{title}\n{body}");
         if self.shown("pull").await?.is_some_and(|s| s.hash == hash(&content)) {
             return Ok(());

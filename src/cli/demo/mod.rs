@@ -20,15 +20,18 @@ use story::{End, Story};
 const LONGEST: Duration = Duration::from_secs(120);
 const LONGEST_WITH_A_MODEL: Duration = Duration::from_secs(30 * 60);
 
+/// What a shell gives for a command ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
 /// Arguments of `fixpoint demo`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Where the agent works; without it Docker if an engine and the image are there, else a local folder
     #[arg(long, value_enum)]
     sandbox: Option<Sandbox>,
-    /// The image of a Docker sandbox
-    #[arg(long, default_value = "fixpoint-sandbox")]
-    image: String,
+    /// The image of a Docker sandbox, instead of fixpoint-sandbox
+    #[arg(long)]
+    image: Option<String>,
     /// A real model instead of the recording: anthropic/NAME or openai/NAME, the key from ANTHROPIC_API_KEY or
     /// OPENAI_API_KEY
     #[arg(long, value_name = "PROVIDER/NAME")]
@@ -67,10 +70,17 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             LONGEST
         }
     };
-    config.sandbox.image.clone_from(&args.image);
+    // Only the recording may run without a boundary, and only when nobody asked for a container.
+    let wanted = match (args.sandbox, &args.image, &args.model) {
+        (None, Some(_), _) | (None, _, Some(_)) => Some(Sandbox::Docker),
+        (wanted, ..) => wanted,
+    };
+    if let Some(image) = args.image {
+        config.sandbox.image = image;
+    }
     let mut story = Story::new(&emulator, args.json);
     story.title(args.model.as_deref());
-    let (running, sandbox) = start(&mut config, args.sandbox, &mut story).await?;
+    let (running, sandbox) = start(&mut config, wanted, &mut story).await?;
     emulator.deliver_to(&format!("http://{}/webhooks", running.address));
     story.opening(&emulator);
     emulator.open_issue(recording::REPOSITORY, "alice", recording::TITLE, recording::TITLE)?;
@@ -81,7 +91,14 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         &format!("/code {}", recording::TITLE),
     )?;
     let store = running.store.clone();
-    let told = tokio::time::timeout(longest, story.until_the_end(&store, &sandbox)).await;
+    let told = tokio::select! {
+        told = tokio::time::timeout(longest, story.until_the_end(&store, &sandbox)) => told,
+        // Everything in the temporary folders goes with a clean end.
+        _ = tokio::signal::ctrl_c() => {
+            running.stop().await;
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+    };
     let end = told.unwrap_or(End { outcome: "timed_out".to_owned(), rounds: 0, pull: None });
     story.closing(&end);
     if args.keep {

@@ -10,7 +10,7 @@ use crate::{
     emulator::{Emulator, Happened, What},
 };
 use serde_json::json;
-use std::{path::Path, time::Duration};
+use std::{io::Write, path::Path, time::Duration};
 use tokio::{sync::broadcast, time::Instant};
 
 /// How often the session is looked at for what GitHub does not show.
@@ -35,7 +35,6 @@ pub(super) struct End {
     pub(super) pull: Option<u64>,
 }
 
-#[allow(clippy::print_stdout, clippy::unused_self, reason = "the story is the program's output")]
 impl Story {
     pub(super) fn new(emulator: &Emulator, json: bool) -> Self {
         Self { events: emulator.events(), began: Instant::now(), json, failure: String::new(), pushes: 0 }
@@ -45,26 +44,26 @@ impl Story {
         if self.json {
             return;
         }
-        println!("fixpoint {}: a rehearsal on this machine.", env!("CARGO_PKG_VERSION"));
+        out(&format!("fixpoint {}: a rehearsal on this machine.", env!("CARGO_PKG_VERSION")));
         match model {
-            None => println!("GitHub is the built-in emulator, the model is a recording."),
-            Some(model) => println!("GitHub is the built-in emulator, the model is {model}."),
+            None => out(&format!("GitHub is the built-in emulator, the model is a recording.")),
+            Some(model) => out(&format!("GitHub is the built-in emulator, the model is {model}.")),
         }
     }
 
     pub(super) fn fallback(&self, error: &anyhow::Error) {
         if !self.json {
-            println!(
+            out(&format!(
                 "No container is used: {}.",
                 text::terminal(&format!("{error:#}")).trim_end_matches('.')
-            );
-            println!("The agent works in a local folder, which is no boundary.");
+            ));
+            out(&format!("The agent works in a local folder, which is no boundary."));
         }
     }
 
     pub(super) fn opening(&mut self, _emulator: &Emulator) {
         if !self.json {
-            println!();
+            out("");
         }
         self.began = Instant::now();
         self.line(
@@ -163,45 +162,48 @@ impl Story {
         let seconds = self.began.elapsed().as_secs_f64();
         if self.json {
             let (outcome, rounds, pull) = (&end.outcome, end.rounds, end.pull);
-            println!("{}", json!({ "outcome": outcome, "rounds": rounds, "pull": pull, "seconds": seconds }));
+            out(&format!(
+                "{}",
+                json!({ "outcome": outcome, "rounds": rounds, "pull": pull, "seconds": seconds })
+            ));
             return;
         }
-        println!();
+        out("");
         match end.outcome.as_str() {
-            "green" => println!("Green after {} rounds, in {seconds:.1} s.", end.rounds),
-            other => println!("It ended as {other:?} after {} rounds, in {seconds:.1} s.", end.rounds),
+            "green" => out(&format!("Green after {} rounds, in {seconds:.1} s.", end.rounds)),
+            other => out(&format!("It ended as {other:?} after {} rounds, in {seconds:.1} s.", end.rounds)),
         }
-        println!();
-        println!("Next: docs/install.md                     connect a GitHub App, then");
-        println!("      fixpoint serve                      let it work");
-        println!("      fixpoint demo --model PROVIDER/NAME a real model, not the recording");
-        println!("      fixpoint demo --keep                look around afterwards");
+        out("");
+        out(&format!("Next: docs/install.md                     connect a GitHub App, then"));
+        out(&format!("      fixpoint serve                      let it work"));
+        out(&format!("      fixpoint demo --model PROVIDER/NAME a real model, not the recording"));
+        out(&format!("      fixpoint demo --keep                look around afterwards"));
     }
 
     pub(super) fn kept(&self, emulator: &Emulator, data: &Path) {
         if !self.json {
-            println!();
-            println!("Still running, until Ctrl-C:");
-            println!(
+            out("");
+            out(&format!("Still running, until Ctrl-C:"));
+            out(&format!(
                 "  git clone {}/{}.git",
                 emulator.web_url().trim_end_matches('/'),
                 recording::REPOSITORY
-            );
-            println!("  fixpoint session --database sqlite:{} list", data.join("fixpoint.db").display());
+            ));
+            out(&format!("  fixpoint session --database sqlite:{} list", data.join("fixpoint.db").display()));
         }
     }
 
     fn line(&self, who: &str, what: &str) {
         let (at, what) = (self.began.elapsed().as_secs_f64(), text::terminal(what));
         if self.json {
-            println!("{}", json!({ "at": (at * 10.0).round() / 10.0, "who": who, "what": what }));
+            out(&format!("{}", json!({ "at": (at * 10.0).round() / 10.0, "who": who, "what": what })));
             return;
         }
         let shown: String = match what.chars().count() > ROOM {
             true => what.chars().take(ROOM - 1).chain(['…']).collect(),
             false => what,
         };
-        println!("{at:>4.1} s  {who:<10}  {shown}");
+        out(&format!("{at:>4.1} s  {who:<10}  {shown}"));
     }
 }
 
@@ -219,4 +221,9 @@ fn ended(state: &State) -> Option<End> {
 
 fn first(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// One line of the story. A reader who has seen enough closes the pipe: that is no error.
+fn out(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
 }

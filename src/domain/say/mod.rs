@@ -50,6 +50,8 @@ pub struct Context<'a> {
     pub survey: Option<&'a Survey>,
     /// A kept patch that fits into the message.
     pub patch: Option<&'a str>,
+    /// A patch is kept, whether or not it stands in the message.
+    pub kept: bool,
 }
 
 /// GitHub's limit of a check run's summary, in characters. Source: REST, "Create a check run".

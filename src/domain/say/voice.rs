@@ -92,10 +92,10 @@ impl<'a> Voice<'a> {
     pub(super) fn patch_line(&self) -> String {
         match self.context.patch {
             Some(_) => "The change is kept: the patch is below.".to_owned(),
-            None => format!(
-                "Unpushed work, if there is any, is kept: `fixpoint session patch {}`.",
-                self.context.session
-            ),
+            None if self.context.kept => {
+                format!("The change is kept: `fixpoint session patch {}`.", self.context.session)
+            }
+            None => String::new(),
         }
     }
 

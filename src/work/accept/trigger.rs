@@ -4,7 +4,7 @@ use super::{Settled, Unsettled, ignored};
 use crate::{
     domain::{
         Effect, Entry, Phase, SessionId, State,
-        command::{self, Command, Read, Reading, Word},
+        command::{self, Command, Options, Read, Reading, Word},
         delivery::{Asked, Trigger},
         say,
         session::{self, Ask, Message, Outcome, Request, Start, Subject, Thread},
@@ -81,6 +81,10 @@ struct Asks<'a> {
 
 impl Asks<'_> {
     async fn follow(&self, sessions: &Sessions, command: Command) -> Result<Settled, Unsettled> {
+        if command.options != Options::default() {
+            let sentence = "`--model`, `--rounds` and `--base` are not there yet; without them it works.";
+            return self.answer(sessions, sentence.to_owned()).await;
+        }
         let by = self.trigger.by.clone();
         let request = |instruction: String| Request { asker: by.clone(), instruction, source: self.subject };
         let ask = match (command.command, &sessions.live) {
@@ -93,6 +97,9 @@ impl Asks<'_> {
             (Word::Stop, Some(_)) => Ask::Stop { by },
             (Word::Stop, None) => return Ok(ignored("nothing runs that could be stopped")),
             (Word::Approve, Some(_)) => Ask::Approve { by },
+            (Word::Approve, None) => {
+                return self.answer(sessions, "Nothing waits for an approval here.".to_owned()).await;
+            }
             (Word::Help, _) => return self.answer(sessions, help(&self.parts.settings.word)).await,
             (word, _) => {
                 let word = format!("{word:?}").to_lowercase();
@@ -201,6 +208,6 @@ fn made(state: State, effects: Vec<Effect>) -> Settled {
 fn help(word: &str) -> String {
     format!(
         "On an issue: `/{word}` does what the issue says, `/{word} <instruction>` does that, `/{word} retry` tries once more, \
-         `/{word} stop` ends it."
+         `/{word} stop` ends it, `/{word} approve` answers what waits for a yes."
     )
 }
