@@ -57,12 +57,12 @@ disk = "256 MiB"
 [limits]
 settle = "1s"
 """)
-    call(url, "create_repository", name=REPO, files={"sum.sh": "echo $(($1 - $2))\n"},
-         commands={"test": "test \"$(sh sum.sh 1 2)\" = 3"})
+    call(url, "create_repository", name=REPO, files={"src/sum.sh": "echo $(($1 - $2))\n"},
+         commands={"test": "test \"$(sh src/sum.sh 1 2)\" = 3"})
     call(url, "collaborator", repo=REPO, login="alice", permission="write")
     call(url, "deliver_to", url=f"http://{LISTEN}/webhooks")
-    edit = {"path": "sum.sh", "old": "$1 - $2", "new": "$1 + $2"}
-    plays = [("edit", edit), ("shell", {"command": "sh sum.sh 1 2"}), ("finish", {"summary": "Add"})]
+    edit = {"path": "src/sum.sh", "old": "$1 - $2", "new": "$1 + $2"}
+    plays = [("edit", edit), ("shell", {"command": "sh src/sum.sh 1 2"}), ("finish", {"summary": "Add"})]
     call(url, "model_plays", plays=[
         {"calls": {"say": "", "calls": [{"tool": tool, "arguments": arguments}]}} for tool, arguments in plays
     ])

@@ -147,6 +147,10 @@ impl Driver {
             }
             let (from, to) = (self.state.phase_word(), next.phase_word());
             tracing::debug!(entry = ?entry.entry, from, to, ignored, "step");
+            if from != to {
+                let (repo, thread) = (&next.facts.repo, next.facts.thread.number);
+                tracing::info!(%repo, %thread, from, to, round = next.facts.round, "session");
+            }
             let (now, state, effects) = (self.now, &next, effects.as_slice());
             let advance = Advance { entry, ignored, now, limits: &limits, state, effects };
             self.parts.store.advance(&self.lease, &advance).await?;

@@ -16,7 +16,7 @@ const CHUNK: usize = 256 * 1024;
 /// Arguments of `fixpoint explain log`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Log {
-    /// The log of one job, as the runner wrote it.
+    /// The log of one job, as the runner wrote it; `-` is the standard input.
     file: PathBuf,
     /// Print one JSON object.
     #[arg(long)]
@@ -34,8 +34,8 @@ impl Log {
         match self.digest().and_then(|digest| self.print(&digest)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                let _ = writeln!(std::io::stderr(), "fixpoint explain log: {error:#}");
-                ExitCode::FAILURE
+                let _ = writeln!(std::io::stderr(), "fixpoint: {error:#}");
+                ExitCode::from(2)
             }
         }
     }
@@ -66,7 +66,7 @@ impl Log {
             for test in digest.tests.iter().take(TESTS) {
                 writeln!(out, "  failing test: {test}")?;
             }
-            write!(out, "\n{}", digest.text)?;
+            write!(out, "\n{}", crate::domain::text::terminal(&digest.text))?;
         }
         Ok(())
     }
@@ -85,7 +85,10 @@ fn why(digest: &Digest) -> String {
 
 fn read(path: &Path, mut each: impl FnMut(&[u8])) -> Result<()> {
     let said = || format!("{}: cannot be read", path.display());
-    let mut file = File::open(path).with_context(said)?;
+    let mut file: Box<dyn Read> = match path.to_str() {
+        Some("-") => Box::new(std::io::stdin()),
+        _ => Box::new(File::open(path).with_context(said)?),
+    };
     let mut buffer = vec![0; CHUNK];
     loop {
         match file.read(&mut buffer).with_context(said)? {

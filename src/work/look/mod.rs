@@ -90,14 +90,19 @@ pub(super) async fn resting(driver: &mut Driver) -> Result<After, Halt> {
         driver.record(Entry::Judged { head, verdict }).await?;
         return Ok(After::Again);
     }
+    // Something has just changed colour and is not settled yet.
+    if matches!(verdict, Verdict::Pending { .. }) {
+        let settle = driver.parts.settings.limits.settle;
+        let soon = if is_all_in(&verdict) { settle } else { settle * LOOKS[2] };
+        return Ok(After::Rest(Some(driver.now.plus(soon))));
+    }
     Ok(After::rest(driver.now))
 }
 
 /// When to look again without a hint: soon after a push, ever more seldom, at once when only the settle time is missing.
 fn next_look(driver: &Driver, since: Timestamp, verdict: &Verdict) -> Timestamp {
     let settle = driver.parts.settings.limits.settle;
-    let all_in = matches!(verdict, Verdict::Pending { tally: (green, all) } if all > &0 && green == all);
-    if all_in {
+    if is_all_in(verdict) {
         return driver.now.plus(settle);
     }
     let age = driver.now.since(since);
@@ -109,6 +114,11 @@ fn next_look(driver: &Driver, since: Timestamp, verdict: &Verdict) -> Timestamp 
         }
     }
     driver.now.plus(gap.max(Duration::from_millis(200)))
+}
+
+/// Every check is green, and only the settle time is missing.
+fn is_all_in(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Pending { tally: (green, all) } if all > &0 && green == all)
 }
 
 /// What changed outside that matters more than any check: the pull request closed, the branch moved or gone.
