@@ -51,7 +51,7 @@ pub async fn main() -> ExitCode {
         Command::Demo(args) => demo::run(args).await,
         Command::Emulator(args) => emulator::run(args).await,
         Command::Explain(explain) => explain::run(explain),
-        Command::Observe(args) => observe::run(args).await,
+        Command::Observe(args) => Box::pin(observe::run(args)).await,
         Command::Serve(args) => serve::run(args).await,
         Command::Session(args) => session::run(args).await,
         Command::Toolbox(toolbox) => Ok(toolbox::run(toolbox).await),

@@ -21,6 +21,8 @@ pub struct Attempt {
     pub created: i64,
     /// It ended with a failure; a cancelled one or one that waits did not.
     pub red: bool,
+    /// It passed as a whole: then its jobs may be left unread.
+    pub passed: bool,
     /// Its jobs; none where GitHub could not start it.
     pub jobs: Vec<Job>,
 }
@@ -169,9 +171,15 @@ impl Past<'_> {
                 && other.workflow == attempt.workflow
                 && other.created <= attempt.created
         });
-        let last = before.flat_map(|other| &other.jobs).find(|other| other.name == job.name);
-        let failure = last.and_then(|job| job.failure.as_ref());
-        matches!(failure, Some(Seen::Tested { signature: there, .. }) if there == signature)
+        for other in before {
+            if let Some(there) = other.jobs.iter().find(|there| there.name == job.name) {
+                return matches!(&there.failure, Some(Seen::Tested { signature: s, .. }) if s == signature);
+            }
+            if other.passed {
+                return false;
+            }
+        }
+        false
     }
 
     /// How many sessions, and the minutes of their rounds.
@@ -211,5 +219,48 @@ impl Past<'_> {
             }
         }
         jobs.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(created: i64, branch: &str, head: &str, number: u64, failure: Option<&str>) -> Attempt {
+        let passed = failure.is_none();
+        let failure =
+            failure.map(|signature| Seen::Tested { signature: signature.to_owned(), tests: Vec::new() });
+        let job = Job { name: "test".into(), milliseconds: 60_001, passed, failure };
+        let (branch, head) = (branch.to_owned(), head.to_owned());
+        Attempt { branch, head, number, created, run: 1, red: !passed, jobs: vec![job], ..Attempt::default() }
+    }
+
+    #[test]
+    fn a_session_ends_with_the_next_green_and_with_its_cap() {
+        let mut history: Vec<Attempt> = (0..5).map(|n| ran(n, "a", &n.to_string(), 1, Some("x"))).collect();
+        let report = observe(history.clone(), "main", 3);
+        assert_eq!((report.red, report.sessions, report.ci_minutes), (5, 1, 6));
+        history[2] = ran(2, "a", "2", 1, None);
+        let report = observe(history.clone(), "main", 3);
+        assert_eq!((report.red, report.sessions, report.ci_minutes), (4, 2, 8));
+        history.reverse();
+        assert_eq!(observe(history, "main", 3), report, "the order it is read in decides nothing");
+    }
+
+    #[test]
+    fn the_base_is_what_it_was_at_that_time() {
+        let history = vec![
+            ran(1, "main", "m1", 1, Some("x")),
+            ran(2, "a", "a1", 1, Some("x")),
+            ran(3, "b", "b1", 1, Some("y")),
+            // Its jobs were not worth reading.
+            Attempt { jobs: Vec::new(), passed: true, ..ran(4, "main", "m2", 1, None) },
+            ran(5, "c", "c1", 1, Some("x")),
+            ran(6, "d", "d1", 1, Some("x")),
+            ran(6, "d", "d1", 2, None),
+        ];
+        let report = observe(history, "main", 3);
+        assert_eq!((report.by_kind["base"], report.by_kind["change"], report.by_kind["flaky"]), (2, 2, 1));
+        assert_eq!((report.sessions, report.flaky.len()), (3, 1));
     }
 }

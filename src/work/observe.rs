@@ -11,7 +11,10 @@ use crate::{
     github::{self, GitHub, GitHubError, Repository, Run},
 };
 use futures::{StreamExt as _, TryStreamExt as _};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 /// Logs that are read: at a second each that is some minutes, and a third of an hour's requests. Past these a red job is
 /// taken for the change's.
@@ -47,10 +50,14 @@ pub async fn past(
     let since = Timestamp(now.0.saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)));
     let runs = repository.runs_since(since).await?;
     let count = runs.len();
+    let open: BTreeSet<String> =
+        runs.iter().filter(|run| !is_plain(run)).map(|r| r.run.head_sha.clone()).collect();
     let jobs = futures::stream::iter(runs.into_iter().map(|run| {
         let repository = repository.clone();
+        // Of a commit on which all passed at once no job has anything to tell.
+        let told = open.contains(&run.run.head_sha);
         async move {
-            let jobs = repository.jobs(run.run.id).await?;
+            let jobs = if told { repository.jobs(run.run.id).await? } else { Vec::new() };
             Ok::<_, GitHubError>((run, jobs))
         }
     }));
@@ -83,7 +90,7 @@ impl Reader<'_> {
             let last = number == run.run.run_attempt.max(1);
             let ended = run.run.conclusion.as_deref().unwrap_or_default();
             let by_run = last && matches!(ended, "failure" | "timed_out" | "startup_failure");
-            let red = by_run || jobs.iter().any(|job| is_red(job));
+            let red = by_run || jobs.iter().any(is_red);
             let mut sorted = Vec::new();
             for job in jobs {
                 sorted.push(self.job(run, job).await?);
@@ -96,6 +103,7 @@ impl Reader<'_> {
                 number,
                 created: run.run.created_at.map_or(0, |at| at.0),
                 red,
+                passed: last && ended == "success",
                 jobs: sorted,
             });
         }
@@ -125,7 +133,7 @@ impl Reader<'_> {
         if check.known.is_some() {
             return Ok(Seen::Infrastructure);
         }
-        let Some(read) = self.logs.read(&check, false).await.map_err(unreadable)? else {
+        let Some(read) = self.logs.read(&check, false).await.map_err(|halt| unreadable(&halt))? else {
             return Ok(unknown());
         };
         if read.kind == Kind::Infrastructure {
@@ -140,8 +148,13 @@ impl Reader<'_> {
     }
 }
 
-fn unreadable(halt: super::Halt) -> GitHubError {
+fn unreadable(halt: &super::Halt) -> GitHubError {
     GitHubError::Unavailable(halt.to_string())
+}
+
+/// It passed, and at once.
+fn is_plain(run: &Run) -> bool {
+    run.run.conclusion.as_deref() == Some("success") && run.run.run_attempt <= 1
 }
 
 fn is_red(job: &github::Job) -> bool {

@@ -264,6 +264,53 @@ fn a_red_that_turns_green_at_rest_needs_no_round() {
 }
 
 #[test]
+fn the_same_failure_on_three_trees_stops_before_the_cap() {
+    let mut t = Told::new();
+    t.limits.rounds = 9;
+    for _ in 0..3 {
+        t.publish();
+        t.take(red(t.head(), "boom"));
+    }
+    assert!(t.story().ends_with("working(3) → publishing → watching → resting(not_green)"), "{}", t.story());
+    let mut other = Told::new();
+    other.limits.rounds = 9;
+    for signature in ["boom", "bang", "boom"] {
+        other.publish();
+        other.take(red(other.head(), signature));
+    }
+    assert!(other.story().ends_with("watching → queued"), "{}", other.story());
+}
+
+/// Neither the agent's word alone nor the base's red alone is enough.
+#[test]
+fn one_red_of_the_base_may_stay_when_the_agent_calls_it_outside() {
+    let outside = |kinds: &[Kind], why: Option<&str>| {
+        let mut t = Told::new();
+        t.publish();
+        let failures = kinds.iter().map(|kind| Failure { kind: *kind, ..failure("boom") }).collect();
+        t.take(Entry::Judged { head: sha(t.head()), verdict: Verdict::Red { failures, tally: (3, 4) } });
+        t.work();
+        let outside_request = why.map(str::to_owned);
+        t.take(t.ended(Ending::Nothing { summary: String::new(), outside_request }));
+        t
+    };
+    let mut excepted = outside(&[Kind::Base], Some("an old certificate"));
+    assert!(excepted.story().ends_with("working(2) → resting(green)"), "{}", excepted.story());
+    // The same red again is no news; another is.
+    excepted.take(red(excepted.head(), "boom"));
+    assert!(excepted.story().ends_with("resting(green)"));
+    excepted.take(red(excepted.head(), "bang"));
+    assert!(excepted.story().ends_with("resting(green) → queued"), "{}", excepted.story());
+    for (kinds, why) in [
+        (&[Kind::Base][..], None),
+        (&[Kind::Change][..], Some("why")),
+        (&[Kind::Base, Kind::Change][..], Some("why")),
+    ] {
+        assert!(outside(kinds, why).story().ends_with("resting(nothing_to_change)"), "{kinds:?}");
+    }
+}
+
+#[test]
 fn infrastructure_is_started_again_and_spends_no_round() {
     let mut t = Told::new();
     t.publish();

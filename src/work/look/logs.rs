@@ -46,12 +46,12 @@ impl<'a> Logs<'a> {
                 }
                 Ok(JobLog::NotYet) if young => return Ok(None),
                 Err(GitHubError::Unavailable(why)) if !young => {
-                    tracing::warn!(why, "a job's log cannot be had")
+                    tracing::warn!(why, "a job's log cannot be had");
                 }
                 Ok(_) | Err(GitHubError::Forbidden(_)) => {}
                 Err(other) => return Err(other.into()),
             }
-            if let Some(failure) = self.from_archive(check).await? {
+            if let Some(failure) = self.archived(check).await? {
                 return Ok(Some(failure));
             }
         }
@@ -66,12 +66,12 @@ impl<'a> Logs<'a> {
         told(check, source, output.as_bytes().to_vec()).await.map(Some)
     }
 
-    async fn from_archive(&mut self, check: &RedCheck) -> Result<Option<Failure>, Halt> {
+    async fn archived(&mut self, check: &RedCheck) -> Result<Option<Failure>, Halt> {
         let Some(run) = check.workflow_run else { return Ok(None) };
         let Some(bytes) = self.archive(run).await? else { return Ok(None) };
         let check = check.clone();
         let found = tokio::task::spawn_blocking(move || in_archive(&check, &bytes));
-        Ok(found.await.map_err(broken)?)
+        found.await.map_err(|error| broken(&error))
     }
 
     async fn archive(&mut self, run: u64) -> Result<Option<Arc<Vec<u8>>>, Halt> {
@@ -117,10 +117,10 @@ async fn told(check: &RedCheck, source: Source, bytes: Vec<u8>) -> Result<Failur
         digester.push(&bytes);
         failure(&check, source, digester)
     });
-    read.await.map_err(broken)
+    read.await.map_err(|error| broken(&error))
 }
 
-fn broken(error: tokio::task::JoinError) -> Halt {
+fn broken(error: &tokio::task::JoinError) -> Halt {
     Halt::Later(error.to_string(), Duration::from_secs(60))
 }
 
