@@ -20,8 +20,10 @@ use crate::{
     store::JournalLine,
     toolbox::wire,
 };
+use futures::future::{MaybeDone, maybe_done};
 use secrecy::ExposeSecret;
 use std::{
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -114,15 +116,15 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
     };
     let limit = driver.parts.settings.limits.round + GRACE;
     let finished = {
-        let mut work = std::pin::pin!(tokio::time::timeout(limit, round.work()));
+        let mut work = std::pin::pin!(maybe_done(tokio::time::timeout(limit, round.work())));
         loop {
-            tokio::select! {
-                end = &mut work => break Some(end),
-                () = tokio::time::sleep(INBOX) => {}
-            }
-            driver.absorb().await?;
+            let _ = tokio::time::timeout(INBOX, work.as_mut()).await;
+            beside(driver.absorb(), work.as_mut()).await?;
             if driver.state.phase != Phase::Working {
                 break None;
+            }
+            if let Some(end) = work.as_mut().take_output() {
+                break Some(end);
             }
             offer(&notes, &driver.state);
         }
@@ -143,6 +145,20 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
     let told = notes.lock().unwrap_or_else(PoisonError::into_inner).told();
     let end = ended(driver, ending, spent, told, round.tainted);
     driver.record(Entry::RoundEnded { end }).await
+}
+
+/// Completes `main` while `work` goes on: left alone in the middle of a transaction it would hold the one connection that
+/// `main` waits for.
+async fn beside<M: Future, W: Future>(main: M, mut work: Pin<&mut MaybeDone<W>>) -> M::Output {
+    let mut main = std::pin::pin!(main);
+    std::future::poll_fn(|context| {
+        let done = main.as_mut().poll(context);
+        if done.is_pending() {
+            let _ = work.as_mut().poll(context);
+        }
+        done
+    })
+    .await
 }
 
 fn ended(driver: &Driver, ending: Ending, spent: Spent, told: (usize, usize), tainted: bool) -> RoundEnd {

@@ -39,7 +39,7 @@ const LOOKS: [u32; 4] = [1, 3, 6, 15];
 pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
     let Phase::Watching { since } = driver.state.phase else { return Ok(After::Again) };
     driver.tick().await?;
-    driver.hinted = false;
+    let hinted = std::mem::take(&mut driver.hinted);
     // The pull request is still to be opened: the effect that does it is being retried.
     if let Some(entry) = outside(driver).await? {
         driver.record(entry).await?;
@@ -49,7 +49,12 @@ pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
     let judged = judged(driver, &head, since).await?;
     let verdict = read(driver, &head, judged).await?;
     let news = !matches!(&verdict, Verdict::Pending { tally } if driver.state.facts.tally == Some(*tally));
-    let next = next_look(driver, since, &verdict);
+    // A webhook came: what it told of will have settled by then, red as well as green.
+    let next = if hinted {
+        driver.now.plus(driver.parts.settings.limits.settle)
+    } else {
+        next_look(driver, since, &verdict)
+    };
     if news {
         driver.record(Entry::Judged { head, verdict }).await?;
     }
