@@ -163,7 +163,7 @@ Answer with `/code <your answer>`, or `/code stop`. It waits 7 days for an answe
 Seen: text by people without write access reached the model, and what is pushed runs in CI.
 The agent says: Give an empty list one page. The pager subtracted one from zero.
 `/code approve` pushes `aaaaaaa`; `/code stop` drops it. It waits 7 days for an answer.
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 ");
 }
 
@@ -274,7 +274,7 @@ Start them again and it goes on from there, or write `/code retry`.
 **Needs you: round 2 of 3 reached a limit before the change was done.**
 Seen: 200 steps.
 The agent says: Give an empty list one page. The pager subtracted one from zero.
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 `/code retry`, or a smaller task with `/code <text>`.
 
 ----
@@ -282,35 +282,35 @@ Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
 **Needs you: a budget is used up, so the work on #482 stopped.**
 Seen: $5.00 a request.
 Whoever runs fixpoint can raise it; a budget of a day is free again tomorrow (UTC).
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 Then `/code retry`.
 
 ----
 
 **Needs you: a budget is used up, so the work on #482 stopped.**
 Whoever runs fixpoint can raise it; a budget of a day is free again tomorrow (UTC).
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 Then `/code retry`.
 
 ----
 
 **Not pushed: the change for #481 was refused.**
 Seen: The change touches `.github/workflows/ci.yml`.
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 When that is settled, `/code retry`; or tell it another way with `/code <text>`.
 
 ----
 
 **Needs the operator: the agent could not work on #482.**
 Seen: api.example.com refused the key (401).
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 `/code retry` when it is mended.
 
 ----
 
 **Needs the operator: the agent could not work on #482.**
 Whoever runs fixpoint finds the reason in the log of session `97f3c20a1b2c`.
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 `/code retry` when it is mended.
 ");
 }
@@ -326,25 +326,25 @@ fn f56_one_answer_for_every_outcome_that_ends_it() {
         state(Phase::Done { outcome: Outcome::NoAccess }),
     ]), @"
 **Stopped, as asked: nothing more is pushed for #482.**
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 `/code retry` starts it again.
 
 ----
 
 **The push of `ccccccc` stands: it is not fixpoint's, so fixpoint stopped there.**
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 `/code <text>` goes on from `ccccccc`.
 
 ----
 
 **Ended: nobody answered the question about #482 within 7 days.**
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 `/code retry` starts it again.
 
 ----
 
 **#482 was closed, so the work on it is over.**
-Unpushed work, if there is any, is kept: `fixpoint session patch 97f3c20a1b2c`.
+The change is kept: `fixpoint session patch 97f3c20a1b2c`.
 Open it again, or write `/code <text>`.
 
 ----
