@@ -271,17 +271,18 @@ impl Fixpoint {
             let moving = picture.contains("\"phase\":\"queued\"")
                 || picture.contains("\"phase\":\"working\"")
                 || picture.contains("\"phase\":\"publishing\"")
-                || picture.starts_with("open")
-                // A session that somebody holds is still being shown or looked at.
-                || !self.store.live_leases().await.expect("leases").is_empty();
+                || picture.starts_with("open");
+            // A session that somebody holds is still being shown or looked at. Where all is found by looking, a look that
+            // finds nothing is no movement: they come faster than it gets quiet.
+            let held = !self.store.live_leases().await.expect("leases").is_empty();
             let quiet = match picture.contains("\"phase\":\"watching\"") {
                 true if self.deaf => QUIET_DEAF,
                 true => QUIET_WATCH,
                 false => QUIET,
             };
-            if picture != last.0 || moving {
+            if picture != last.0 || moving || (held && !self.deaf) {
                 last = (picture, Instant::now());
-            } else if last.1.elapsed() > quiet {
+            } else if last.1.elapsed() > quiet && !held {
                 return;
             }
             if begun.elapsed() > LONGEST {
