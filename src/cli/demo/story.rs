@@ -46,7 +46,7 @@ impl Story {
         }
         out(&format!("fixpoint {}: a rehearsal on this machine.", env!("CARGO_PKG_VERSION")));
         match model {
-            None => out(&format!("GitHub is the built-in emulator, the model is a recording.")),
+            None => out("GitHub is the built-in emulator, the model is a recording."),
             Some(model) => out(&format!("GitHub is the built-in emulator, the model is {model}.")),
         }
     }
@@ -57,7 +57,7 @@ impl Story {
                 "No container is used: {}.",
                 text::terminal(&format!("{error:#}")).trim_end_matches('.')
             ));
-            out(&format!("The agent works in a local folder, which is no boundary."));
+            out("The agent works in a local folder, which is no boundary.");
         }
     }
 
@@ -174,16 +174,16 @@ impl Story {
             other => out(&format!("It ended as {other:?} after {} rounds, in {seconds:.1} s.", end.rounds)),
         }
         out("");
-        out(&format!("Next: docs/install.md                     connect a GitHub App, then"));
-        out(&format!("      fixpoint serve                      let it work"));
-        out(&format!("      fixpoint demo --model PROVIDER/NAME a real model, not the recording"));
-        out(&format!("      fixpoint demo --keep                look around afterwards"));
+        out("Next: docs/install.md                     connect a GitHub App, then");
+        out("      fixpoint serve                      let it work");
+        out("      fixpoint demo --model PROVIDER/NAME a real model, not the recording");
+        out("      fixpoint demo --keep                look around afterwards");
     }
 
     pub(super) fn kept(&self, emulator: &Emulator, data: &Path) {
         if !self.json {
             out("");
-            out(&format!("Still running, until Ctrl-C:"));
+            out("Still running, until Ctrl-C:");
             out(&format!(
                 "  git clone {}/{}.git",
                 emulator.web_url().trim_end_matches('/'),
