@@ -1,7 +1,7 @@
 //! The only place that speaks SQL: deliveries, sessions, inbox, effects, journal, outcomes of checks.
 //!
 //! One store, two databases. The SQL is written once, with `$1` and plain types (times as milliseconds); what differs is
-//! a named constant. Every write of a session's holder is fenced by its epoch: it begins with [`Store::fenced`], and
+//! a named constant. Every write of a session's holder is fenced by its epoch: it begins with `Store::fenced`, and
 //! gives [`StoreError::LeaseLost`] once somebody else has claimed the session.
 //!
 //! A session is due when an entry is unread, an effect's time has come, its `wake_at` is reached, or its holder vanished

@@ -63,7 +63,7 @@ struct Row {
 }
 
 impl Row {
-    /// The groups in the order of [`Field`].
+    /// The groups in the order of `Field`.
     fn groups(&self) -> [Option<i64>; FIELDS] {
         [self.file, self.line, self.column, self.severity, self.code, self.message, self.from_path]
     }

@@ -1,7 +1,7 @@
 //! The one grammar of commands in comments.
 //!
-//! A comment is Markdown, and only what a reader sees as a line of plain text may command: [`lines`] finds those, [`words`]
-//! reads the words of one, [`options`] its options. The instruction itself is never rendered: it stays as it was written.
+//! A comment is Markdown, and only what a reader sees as a line of plain text may command: `lines` finds those, `words`
+//! reads the words of one, `options` its options. The instruction itself is never rendered: it stays as it was written.
 
 mod lines;
 mod options;

@@ -1,6 +1,6 @@
 //! Every sentence a user reads, rendered from the state. No fact about what was checked or reached is the agent's to write.
 //!
-//! One [`face`] stands behind the status comment, the check run and the message, so that they cannot differ: the first
+//! One `face` stands behind the status comment, the check run and the message, so that they cannot differ: the first
 //! sentence says outcome, what, and who must act; at most five short lines follow; the rest is folded.
 
 mod commit;

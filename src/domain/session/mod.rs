@@ -1,4 +1,4 @@
-//! A session: one line of work on one branch, as a state that only [`step`] may change.
+//! A session: one line of work on one branch, as a state that only [`step()`] may change.
 
 mod ci;
 mod effect;

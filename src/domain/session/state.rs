@@ -175,7 +175,7 @@ pub struct Facts {
     pub request: Request,
     /// Counts requests from 1.
     pub request_no: u32,
-    /// Rounds of this request that have begun. Counts up only in [`super::step`], so no crash can exceed the cap.
+    /// Rounds of this request that have begun. Counts up only in [`super::step()`], so no crash can exceed the cap.
     pub round: u32,
     /// What the next round is for.
     pub cause: Cause,
