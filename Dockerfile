@@ -12,7 +12,8 @@ COPY Cargo.toml Cargo.lock ./
 COPY migrations migrations
 COPY src src
 # Tests and benches are not built here; cargo only wants their files to exist.
-RUN mkdir -p tests/it && touch tests/it/main.rs tests/tidy.rs
+RUN mkdir -p tests/it tests/digest benches \
+    && touch tests/it/main.rs tests/digest/main.rs tests/tidy.rs benches/digest.rs
 ENV RUSTFLAGS="-C target-feature=+crt-static" LIBZ_SYS_STATIC=1
 RUN target=$(rustc -vV | sed -n 's/^host: //p') \
     && cargo build --profile "$PROFILE" --locked --target "$target" \
