@@ -55,11 +55,7 @@ async fn driven(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
         () = lost(&parts, &lease) => Err(Halt::LeaseLost),
         () = shutdown.cancelled() => Err(Halt::Shutdown),
     };
-    if let Some(sandbox) = driver.sandbox.take()
-        && let Err(error) = sandbox.stop().await
-    {
-        tracing::warn!(%error, "the sandbox could not be stopped; the sweep removes it");
-    }
+    driver.close_sandbox().await;
     let wake_at = match result {
         Ok(wake_at) => wake_at,
         Err(Halt::LeaseLost) => return tracing::warn!("the lease was lost; another holder goes on"),

@@ -183,6 +183,18 @@ impl Parts {
         Ok(Remote { url: repository.git_url(), token: Some(token) })
     }
 
+    /// Where the session's base and its own branch stand now, both brought into the mirror; `None` for one that is not there.
+    async fn fetch_branches(
+        &self,
+        mirror: &Mirror,
+        repository: &Repository,
+        state: &State,
+    ) -> Result<[Option<Sha>; 2], Halt> {
+        let refs = [&state.facts.base.branch, &state.facts.branch].map(|b| format!("refs/heads/{b}"));
+        let found = self.fetch(mirror, repository, &refs).await?;
+        Ok(<[Option<Sha>; 2]>::try_from(found).unwrap_or_default())
+    }
+
     /// Brings refs of the server into the mirror; a token that died in the meantime is minted again once.
     async fn fetch(
         &self,

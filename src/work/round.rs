@@ -78,13 +78,11 @@ enum Start {
 async fn start_point(driver: &mut Driver) -> Result<Start, Halt> {
     let (parts, state) = (driver.parts.clone(), driver.state.clone());
     let (repository, mirror) = (parts.repository(&state), parts.mirror(&state).await?);
-    let refs = [&state.facts.base.branch, &state.facts.branch].map(|b| format!("refs/heads/{b}"));
-    let found = match parts.fetch(&mirror, &repository, &refs).await {
+    let [base, live] = match parts.fetch_branches(&mirror, &repository, &state).await {
         // An empty repository has nothing that could be fetched.
-        Err(Halt::Empty) => Vec::new(),
+        Err(Halt::Empty) => [None, None],
         found => found?,
     };
-    let [base, live] = <[Option<Sha>; 2]>::try_from(found).unwrap_or_default();
     let Some(base) = base else {
         let why = format!(
             "The branch `{}` has no commit. Push a first commit, then `/{} retry`.",
@@ -174,7 +172,8 @@ fn offer(notes: &Mutex<Notes>, state: &State) {
 }
 
 impl Driver {
-    async fn close_sandbox(&mut self) {
+    /// Stops the sandbox, if one runs.
+    pub(super) async fn close_sandbox(&mut self) {
         if let Some(sandbox) = self.sandbox.take()
             && let Err(error) = sandbox.stop().await
         {

@@ -1,7 +1,7 @@
 //! Something is now so: which sessions does it concern? What a webhook says is asked of GitHub again where its order
 //! could mislead.
 
-use super::{Settled, Unsettled, ignored};
+use super::{Settled, Unsettled, ignored, of_thread};
 use crate::{
     domain::{
         Actor, Entry, InstallationId, Number, Phase, RepoId, SessionId, Sha,
@@ -67,13 +67,6 @@ fn repository(parts: &Parts, place: &Place) -> Option<Repository> {
     place.installation.map(|i| parts.github.repository(i, &place.repo))
 }
 
-async fn of_thread(parts: &Parts, repo: RepoId, number: Number) -> Result<Option<Summary>, Unsettled> {
-    Ok(match parts.store.session_of_issue(repo, number).await? {
-        None => parts.store.session_of_pull(repo, number).await?,
-        found => found,
-    })
-}
-
 async fn may_command(parts: &Parts, place: &Place, by: &Actor) -> Result<bool, Unsettled> {
     match repository(parts, place) {
         Some(repository) => Ok(repository.permission(by).await?.may_command()),
@@ -110,10 +103,8 @@ async fn pushed(
         return Ok(ignored("nothing was pushed by us yet"));
     };
     let mirror = parts.mirror(&session.state).await?;
-    let refs =
-        [&session.state.facts.base.branch, &session.state.facts.branch].map(|b| format!("refs/heads/{b}"));
-    let found = parts.fetch(&mirror, &repository, &refs).await?;
-    let whose = match found.first().cloned().flatten() {
+    let [base, _] = parts.fetch_branches(&mirror, &repository, &session.state).await?;
+    let whose = match base {
         Some(base) => look::whose(&mirror, &live, &head, &base).await?,
         None => Whose::Foreign,
     };

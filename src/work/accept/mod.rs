@@ -5,10 +5,13 @@ mod trigger;
 
 use super::{Parts, worker::idle};
 use crate::{
-    domain::delivery::{self, Delivery as Sorted, Us},
+    domain::{
+        Number, RepoId,
+        delivery::{self, Delivery as Sorted, Us},
+    },
     git::GitError,
     github::GitHubError,
-    store::{Acceptance, Delivery, Fate, StoreError},
+    store::{Acceptance, Delivery, Fate, StoreError, Summary},
 };
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
@@ -114,4 +117,12 @@ async fn sort(parts: &Parts, delivery: &Delivery) -> Result<Settled, Unsettled> 
 
 fn ignored(reason: &'static str) -> Settled {
     (Fate::Ignored(reason), Acceptance::default())
+}
+
+/// The live session of a thread, whether the number is its issue's or its pull request's.
+async fn of_thread(parts: &Parts, repo: RepoId, number: Number) -> Result<Option<Summary>, Unsettled> {
+    Ok(match parts.store.session_of_issue(repo, number).await? {
+        None => parts.store.session_of_pull(repo, number).await?,
+        found => found,
+    })
 }

@@ -1,6 +1,6 @@
 //! Somebody asks for something: are they allowed, what is it, and which session does it belong to?
 
-use super::{Settled, Unsettled, ignored};
+use super::{Settled, Unsettled, ignored, of_thread};
 use crate::{
     domain::{
         Effect, Entry, Phase, SessionId, State,
@@ -63,10 +63,7 @@ struct Sessions {
 impl Sessions {
     async fn of(parts: &Parts, trigger: &Trigger) -> Result<Self, Unsettled> {
         let (repo, number) = (trigger.place.repo.id, trigger.number);
-        let live = match parts.store.session_of_issue(repo, number).await? {
-            None => parts.store.session_of_pull(repo, number).await?,
-            found => found,
-        };
+        let live = of_thread(parts, repo, number).await?;
         Ok(Self { live, last: parts.store.latest_of_thread(repo, number).await? })
     }
 }

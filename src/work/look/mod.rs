@@ -144,9 +144,8 @@ async fn outside(driver: &mut Driver) -> Result<Option<Entry>, Halt> {
         return Ok(None);
     }
     let mirror = parts.mirror(&state).await?;
-    let refs = [&state.facts.base.branch, &state.facts.branch].map(|b| format!("refs/heads/{b}"));
-    let found = parts.fetch(&mirror, &repository, &refs).await?;
-    let Some(base) = found.first().cloned().flatten() else { return Ok(None) };
+    let [base, _] = parts.fetch_branches(&mirror, &repository, &state).await?;
+    let Some(base) = base else { return Ok(None) };
     let whose = whose(&mirror, &live, head, &base).await?;
     Ok(Some(Entry::HeadMoved { head: live, whose }))
 }
