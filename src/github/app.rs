@@ -1,7 +1,8 @@
 //! The App itself: who it is, and what GitHub says it has delivered to it.
 
-use super::{GitHub, GitHubError};
-use crate::domain::{InstallationId, Repo, RepoId, Timestamp};
+use super::repository::AccountRow;
+use super::{GitHub, GitHubError, Repository};
+use crate::domain::{Actor, InstallationId, Repo, RepoId, Timestamp};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -84,6 +85,11 @@ impl GitHub {
         own.await.cloned()
     }
 
+    /// The login of the App's bot. No person can have it, for theirs hold no brackets.
+    pub(super) async fn bot_login(&self) -> Result<String, GitHubError> {
+        Ok(format!("{}[bot]", self.app().await?.slug))
+    }
+
     /// Deliveries of the App's webhook, newest first, as far back as `since` reaches.
     ///
     /// # Errors
@@ -123,6 +129,23 @@ impl GitHub {
     pub async fn redeliver(&self, id: u64) -> Result<(), GitHubError> {
         let url = self.as_app.url(["app", "hook", "deliveries", &id.to_string(), "attempts"]);
         self.as_app.tell(Method::POST, &url, None).await
+    }
+}
+
+impl Repository {
+    /// The App's bot, an account with an id of its own: what an author's address holds so that GitHub shows the bot
+    /// beside a commit (`ID+slug[bot]@users.noreply.github.com`). Asked once.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn bot(&self) -> Result<Actor, GitHubError> {
+        // As the installation: GitHub takes the App's own credential for the App's own addresses only.
+        let bot = self.github.bot.get_or_try_init(|| async {
+            let login = self.github.bot_login().await?;
+            let row: AccountRow = self.client.get(&self.client.url(["users", &login])).await?;
+            Ok(Actor::from(row))
+        });
+        bot.await.cloned()
     }
 }
 

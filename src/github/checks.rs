@@ -23,6 +23,22 @@ pub struct CheckShow {
     pub title: String,
     /// Its summary, Markdown.
     pub summary: String,
+    /// Buttons, shown once it is completed; at most three.
+    pub actions: Vec<CheckAction>,
+    /// Where "Details" leads; `None`: to the App's own page.
+    pub details_url: Option<String>,
+}
+
+/// A button on a check run of ours: pressed, GitHub sends `check_run` with the action `requested_action` and the
+/// identifier. What is longer than GitHub allows is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckAction {
+    /// What stands on it; at most 20 characters.
+    pub label: String,
+    /// What it does; at most 40 characters.
+    pub description: String,
+    /// What comes back; at most 20 characters.
+    pub identifier: String,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +75,10 @@ const CHECKS_READ: usize = 2_000;
 const ANNOTATIONS_READ: usize = 1_000;
 /// Source: GitHub REST, "Create a check run": `summary` holds 65,535 characters.
 const SUMMARY: usize = 65_535;
+/// Source: the same, `actions`.
+const ACTIONS: usize = 3;
+const LABEL: usize = 20;
+const DESCRIPTION: usize = 40;
 
 impl Repository {
     /// All checks of a commit: suites, runs, statuses, workflow runs (the `required` list is left empty). Asked with the
@@ -170,13 +190,25 @@ impl Repository {
 }
 
 fn shown(show: &CheckShow) -> Value {
-    let summary: String = show.summary.chars().take(SUMMARY).collect();
+    let cut = |text: &str, most| text.chars().take(most).collect::<String>();
+    let action = |action: &CheckAction| {
+        json!({
+            "label": cut(&action.label, LABEL),
+            "description": cut(&action.description, DESCRIPTION),
+            "identifier": cut(&action.identifier, LABEL),
+        })
+    };
     let mut body = json!({
         "name": show.name,
         "external_id": show.external_id,
         "status": if show.conclusion.is_some() { "completed" } else { "in_progress" },
-        "output": { "title": show.title, "summary": summary },
+        "output": { "title": show.title, "summary": cut(&show.summary, SUMMARY) },
+        // An empty list takes those away that were shown before.
+        "actions": show.actions.iter().take(ACTIONS).map(action).collect::<Vec<_>>(),
     });
+    if let Some(url) = &show.details_url {
+        body["details_url"] = json!(url);
+    }
     if let Some(conclusion) = show.conclusion {
         body["conclusion"] = json!(conclusion);
     }

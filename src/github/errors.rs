@@ -21,6 +21,9 @@ pub enum GitHubError {
     /// GitHub will never take this.
     #[error("GitHub does not accept it: {0}")]
     Invalid(String),
+    /// A comment's line is no part of the pull request's difference.
+    #[error("GitHub shows no such line: {0}")]
+    NotInDiff(String),
     /// The App's credentials are refused.
     #[error("the App's credentials are refused: {0}")]
     Unauthorized(String),
@@ -57,10 +60,17 @@ impl GitHubError {
             403 | 451 => Self::Forbidden(text),
             404 | 410 => Self::NotFound(text),
             408 | 500..=599 => Self::Unavailable(text),
+            422 if NOT_IN_DIFF.iter().any(|words| text.to_ascii_lowercase().contains(words)) => {
+                Self::NotInDiff(text)
+            }
             _ => Self::Invalid(text),
         }
     }
 }
+
+/// GitHub's words for a comment that it cannot place, old and new.
+const NOT_IN_DIFF: [&str; 4] =
+    ["part of the diff", "part of the same hunk", "line could not be resolved", "path could not be resolved"];
 
 /// GitHub's own words in an error's body: `message`, and what `errors` add to it. A proxy's page is cut short.
 /// Source: GitHub REST, "Troubleshooting the REST API".

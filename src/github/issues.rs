@@ -1,12 +1,12 @@
 //! Issues and the conversations below them, and how one comment stays one.
 
+use super::once::{Own, Place};
 use super::repository::AccountRow;
 use super::{GitHubError, Repository};
 use crate::domain::{Actor, CommentId, Number, session::Subject};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
-use std::time::Duration;
 
 /// An issue, or a pull request seen as one.
 #[derive(Clone, Debug)]
@@ -23,6 +23,9 @@ pub struct Issue {
     pub open: bool,
     /// Whether it is a pull request.
     pub is_pull: bool,
+    /// Who wrote it is not known here: GitHub tells `FIRST_TIME_CONTRIBUTOR`, `FIRST_TIMER` or `NONE`. A reason to
+    /// refuse at most, never one to trust: it also tells `NONE` of members who hide that they are.
+    pub newcomer: bool,
     /// When anything of it was last changed (GitHub tells no time of the text alone here).
     pub updated_at: Option<String>,
     /// Its labels.
@@ -62,18 +65,33 @@ struct IssueRow {
     pull_request: Option<serde::de::IgnoredAny>,
     updated_at: Option<String>,
     #[serde(default)]
+    author_association: String,
+    #[serde(default)]
     labels: Vec<LabelRow>,
 }
 
 /// GitHub documents both forms.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum LabelRow {
+pub(super) enum LabelRow {
     Name(String),
     Object {
         #[serde(default)]
         name: String,
     },
+}
+
+impl LabelRow {
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Name(name) | Self::Object { name } => name,
+        }
+    }
+}
+
+/// See [`Issue::newcomer`]. What is not told counts as known: then nothing is refused for it.
+pub(super) fn is_newcomer(association: &str) -> bool {
+    matches!(association, "FIRST_TIME_CONTRIBUTOR" | "FIRST_TIMER" | "NONE")
 }
 
 #[derive(Deserialize)]
@@ -99,10 +117,6 @@ struct AppRow {
 const COMMENTS_SHOWN: usize = 300;
 /// Comments that are read for it and to find our own. GitHub itself closes threads at 2,500.
 const COMMENTS_READ: usize = 3_000;
-/// GitHub's lists lag behind its writes for a moment.
-const LAG: Duration = Duration::from_millis(300);
-/// Twice is what leaves no duplicate behind in every order of two writers, with a list that lags by one read.
-const LOOKS_AFTER: usize = 2;
 
 impl Repository {
     /// An issue, or a pull request seen as one.
@@ -148,28 +162,8 @@ impl Repository {
         marker: &str,
         body: &str,
     ) -> Result<(CommentId, String), GitHubError> {
-        if let Some(found) = self.own_comments(number, marker).await?.into_iter().next() {
-            return Ok((found.id, found.url));
-        }
-        let text = if body.contains(marker) { body.to_owned() } else { format!("{body}\n\n{marker}") };
-        let url = self.url(["issues", &number.to_string(), "comments"]);
-        let written: CommentRow = self.client.write(Method::POST, &url, &json!({ "body": text })).await?;
-        let mut oldest = (written.id, written.html_url);
-        for _ in 0..LOOKS_AFTER {
-            tokio::time::sleep(LAG).await;
-            let own = self.own_comments(number, marker).await?;
-            if let Some(first) = own.first().filter(|first| first.id < oldest.0) {
-                oldest = (first.id, first.url.clone());
-            }
-            for extra in own.into_iter().filter(|comment| comment.id != oldest.0) {
-                self.delete_comment(extra.id).await?;
-            }
-        }
-        if oldest.0 != written.id {
-            // A list that still lags does not show ours.
-            self.delete_comment(written.id).await?;
-        }
-        Ok(oldest)
+        let own = self.write_once(Place::Conversation(number), marker, body).await?;
+        Ok((CommentId(own.id), own.url))
     }
 
     /// Replaces a comment's text.
@@ -181,25 +175,16 @@ impl Repository {
         self.client.tell(Method::PATCH, &url, Some(&json!({ "body": body }))).await
     }
 
-    async fn delete_comment(&self, comment: CommentId) -> Result<(), GitHubError> {
-        let url = self.url(["issues", "comments", &comment.to_string()]);
-        match self.client.tell(Method::DELETE, &url, None).await {
-            Err(GitHubError::NotFound(_)) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Our own comments with this marker, oldest first. Whoever copies the marker into a comment of theirs gains nothing.
-    async fn own_comments(&self, number: Number, marker: &str) -> Result<Vec<Comment>, GitHubError> {
+    /// Our own comments with this marker.
+    pub(super) async fn own_comments(&self, number: Number, marker: &str) -> Result<Vec<Own>, GitHubError> {
         let app = self.github.app().await?;
         let bot = format!("{}[bot]", app.slug);
-        let mut own = self.all_comments(number).await?;
-        own.retain(|comment| {
-            let ours = comment.app.map_or(comment.by_bot && comment.author.login == bot, |id| id == app.id);
-            ours && comment.body.contains(marker)
-        });
-        own.sort_by_key(|comment| comment.id);
-        Ok(own)
+        let ours = |comment: &Comment| {
+            comment.app.map_or(comment.by_bot && comment.author.login == bot, |id| id == app.id)
+        };
+        let all = self.all_comments(number).await?.into_iter();
+        let own = all.filter(|comment| ours(comment) && comment.body.contains(marker));
+        Ok(own.map(|comment| Own { id: comment.id.0, url: comment.url }).collect())
     }
 
     async fn all_comments(&self, number: Number) -> Result<Vec<Comment>, GitHubError> {
@@ -211,9 +196,6 @@ impl Repository {
 
 impl From<IssueRow> for Issue {
     fn from(row: IssueRow) -> Self {
-        let label = |label| match label {
-            LabelRow::Name(name) | LabelRow::Object { name } => name,
-        };
         Self {
             number: row.number,
             title: row.title,
@@ -221,8 +203,9 @@ impl From<IssueRow> for Issue {
             author: row.user.into(),
             open: row.state == "open",
             is_pull: row.pull_request.is_some(),
+            newcomer: is_newcomer(&row.author_association),
             updated_at: row.updated_at,
-            labels: row.labels.into_iter().map(label).collect(),
+            labels: row.labels.into_iter().map(LabelRow::name).collect(),
         }
     }
 }
@@ -232,7 +215,7 @@ impl From<CommentRow> for Comment {
         let app = row.performed_via_github_app.map(|app| app.id);
         Self {
             id: row.id,
-            by_bot: app.is_some() || row.user.kind == "Bot",
+            by_bot: app.is_some() || row.user.is_bot(),
             author: row.user.into(),
             app,
             body: row.body,

@@ -9,31 +9,38 @@ mod app;
 mod checks;
 mod client;
 mod errors;
+mod files;
 mod graphql;
 mod history;
 mod issues;
+mod labels;
 mod limits;
 mod logs;
+mod once;
 pub mod payload;
 mod pulls;
 mod repository;
+mod reviews;
 mod service;
+mod template;
 mod tokens;
 mod wire;
 
 pub use app::{App, HookDelivery};
-pub use checks::CheckShow;
+pub use checks::{CheckAction, CheckShow};
 pub use errors::GitHubError;
+pub use files::{PullCommit, PullFile, placeable};
 pub use history::{Job, Run};
 pub use issues::{Comment, Issue};
 pub use limits::Rate;
 pub use logs::JobLog;
 pub use pulls::PullRequest;
 pub use repository::RepositoryInfo;
+pub use reviews::{LineComment, Review, ReviewComment, Side};
 pub use tokens::Scope;
 
 use crate::domain::trust::Permission;
-use crate::domain::{InstallationId, Repo, RepoId, UserId};
+use crate::domain::{Actor, InstallationId, Repo, RepoId, UserId};
 use client::Client;
 use secrecy::SecretString;
 use service::{Caller, Service};
@@ -69,6 +76,7 @@ pub struct GitHub {
     as_app: Client,
     web: Url,
     own: Arc<tokio::sync::OnceCell<App>>,
+    bot: Arc<tokio::sync::OnceCell<Actor>>,
     permissions: moka::future::Cache<(RepoId, UserId), Permission>,
 }
 
@@ -100,7 +108,13 @@ impl GitHub {
         let service = Service { wire, tokens, answers: service::answers(), caller: Caller::App };
         let permissions =
             moka::future::Cache::builder().max_capacity(10_000).time_to_live(PERMISSION_KEPT).build();
-        Ok(Self { as_app: Client::new(service), web: settings.web_url, own: Arc::default(), permissions })
+        Ok(Self {
+            as_app: Client::new(service),
+            web: settings.web_url,
+            own: Arc::default(),
+            bot: Arc::default(),
+            permissions,
+        })
     }
 
     /// One repository through an installation. Names may be old: calls go by them and follow GitHub's redirects.
@@ -140,9 +154,16 @@ impl Repository {
 
     /// Where git fetches and pushes.
     pub fn git_url(&self) -> Url {
+        self.git_url_of(&self.repo)
+    }
+
+    /// Where git reaches another repository of the same GitHub: the fork that a pull request comes from. No token is
+    /// made for it, for the App is not installed there; whether this repository's own ([`Scope::Push`]) reaches a fork
+    /// whose owner lets maintainers push is found out by trying.
+    pub fn git_url_of(&self, repo: &Repo) -> Url {
         let mut url = self.github.web.clone();
         if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend([&self.repo.owner, &format!("{}.git", self.repo.name)]);
+            path.pop_if_empty().extend([&repo.owner, &format!("{}.git", repo.name)]);
         }
         url
     }

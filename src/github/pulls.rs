@@ -1,8 +1,9 @@
 //! Pull requests: found before they are opened, opened once, draft or ready.
 
+use super::issues::{LabelRow, is_newcomer};
 use super::repository::AccountRow;
 use super::{GitHubError, Repository};
-use crate::domain::{Actor, Number, RepoId, Sha};
+use crate::domain::{Actor, Number, Repo, RepoId, Sha};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,6 +16,10 @@ pub struct PullRequest {
     pub number: Number,
     /// Its GraphQL id.
     pub node_id: String,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub body: String,
     /// `open` or `closed`.
     pub open: bool,
     /// Closed by a merge.
@@ -25,16 +30,24 @@ pub struct PullRequest {
     pub head: Sha,
     /// Its head branch.
     pub head_branch: String,
-    /// The repository of its head; `None` when it was deleted.
-    pub head_repo: Option<RepoId>,
+    /// The repository of its head, this one or a fork (compare the ids); `None` when it was deleted.
+    pub head_repo: Option<Repo>,
     /// Its base branch.
     pub base_branch: String,
-    /// Whether it merges cleanly, once GitHub knows. Lists never say.
+    /// Those who may push to the base may push to the head, a fork's, too. Lists never say: false there.
+    pub maintainer_can_modify: bool,
+    /// Whether it merges cleanly, once GitHub knows: it begins to find out when it is asked. Lists never say.
     pub mergeable: Option<bool>,
     /// Where people read it.
     pub url: String,
     /// Who opened it.
     pub author: Actor,
+    /// It was opened by a bot.
+    pub by_bot: bool,
+    /// See [`super::Issue::newcomer`].
+    pub newcomer: bool,
+    /// Its labels.
+    pub labels: Vec<String>,
     /// Logins a review is asked of and not given yet.
     pub reviewers: Vec<String>,
 }
@@ -45,17 +58,27 @@ struct PullRow {
     #[serde(default)]
     node_id: String,
     #[serde(default)]
+    title: String,
+    #[serde(default)]
+    body: String,
+    #[serde(default)]
     state: String,
     merged_at: Option<String>,
     #[serde(default)]
     draft: bool,
     head: EndRow,
     base: EndRow,
+    #[serde(default)]
+    maintainer_can_modify: bool,
     mergeable: Option<bool>,
     #[serde(default)]
     html_url: String,
     #[serde(default)]
     user: AccountRow,
+    #[serde(default)]
+    author_association: String,
+    #[serde(default)]
+    labels: Vec<LabelRow>,
     #[serde(default)]
     requested_reviewers: Vec<AccountRow>,
 }
@@ -71,10 +94,17 @@ struct EndRow {
 #[derive(Deserialize)]
 struct EndRepoRow {
     id: RepoId,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    owner: AccountRow,
 }
 
 /// Pull requests of one branch over all time.
 const PULLS_READ: usize = 300;
+/// Pages of open pull requests, those changed last first, among which one of a fork is looked for by its head: what
+/// was pushed to a moment ago stands at the top.
+const OPEN_PAGES: usize = 2;
 /// GitHub's list may lag behind a pull request that it says exists already.
 const LOOKS: u32 = 4;
 const LAG: Duration = Duration::from_millis(500);
@@ -102,9 +132,46 @@ impl Repository {
         let mut pulls: Vec<PullRequest> = rows.into_iter().map(PullRequest::from).collect();
         // GitHub ignores a head filter that it cannot read, and an owner may hold a fork beside the repository.
         let repo = self.repo.id;
-        pulls.retain(|pull| pull.head_branch == branch && pull.head_repo.is_none_or(|head| head == repo));
+        pulls.retain(|pull| {
+            pull.head_branch == branch && pull.head_repo.as_ref().is_none_or(|head| head.id == repo)
+        });
         pulls.sort_by_key(|pull| std::cmp::Reverse(pull.number));
         Ok(pulls)
+    }
+
+    /// The open pull requests with this head commit. `from` is owner and branch of the head, where they are known:
+    /// what GitHub says of a commit leaves out pull requests from forks, and those are found by it, or else among the
+    /// open ones that changed last.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn pulls_at(
+        &self,
+        head: &Sha,
+        from: Option<(&str, &str)>,
+    ) -> Result<Vec<PullRequest>, GitHubError> {
+        let url = self.url(["commits", head.as_str(), "pulls"]);
+        let rows = match self.client.list(&url, None, PULLS_READ).await {
+            // GitHub's answer to a commit that it does not hold here is a 422.
+            Err(GitHubError::NotFound(_) | GitHubError::Invalid(_)) => Vec::new(),
+            other => other?,
+        };
+        let found = open_at(rows, head);
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let mut url = self.url(["pulls"]);
+        url.query_pairs_mut().append_pair("state", "open");
+        match from {
+            Some((owner, branch)) => {
+                url.query_pairs_mut().append_pair("head", &format!("{owner}:{branch}"));
+            }
+            None => {
+                url.query_pairs_mut().append_pair("sort", "updated").append_pair("direction", "desc");
+            }
+        }
+        let rows = self.client.list_until(&url, None, OPEN_PAGES, |row: &PullRow| row.head.sha == *head);
+        Ok(open_at(rows.await?, head))
     }
 
     /// The open pull request of the branch: found, else opened as a draft (an ordinary one where drafts are refused).
@@ -175,6 +242,11 @@ impl Repository {
     }
 }
 
+fn open_at(rows: Vec<PullRow>, head: &Sha) -> Vec<PullRequest> {
+    let pulls = rows.into_iter().map(PullRequest::from);
+    pulls.filter(|pull| pull.open && pull.head == *head).collect()
+}
+
 /// The open one; else the newest, if it was closed without a merge.
 fn unmerged(pulls: Vec<PullRequest>) -> Option<PullRequest> {
     let open = pulls.iter().find(|pull| pull.open).cloned();
@@ -186,21 +258,33 @@ fn refuses_drafts(why: &str) -> bool {
     why.to_ascii_lowercase().contains("draft pull requests are not supported")
 }
 
+impl From<EndRepoRow> for Repo {
+    fn from(row: EndRepoRow) -> Self {
+        Self { id: row.id, owner: row.owner.login, name: row.name }
+    }
+}
+
 impl From<PullRow> for PullRequest {
     fn from(row: PullRow) -> Self {
         Self {
             number: row.number,
             node_id: row.node_id,
+            title: row.title,
+            body: row.body,
             open: row.state == "open",
             merged: row.merged_at.is_some(),
             draft: row.draft,
             head: row.head.sha,
             head_branch: row.head.branch,
-            head_repo: row.head.repo.map(|repo| repo.id),
+            head_repo: row.head.repo.map(Repo::from),
             base_branch: row.base.branch,
+            maintainer_can_modify: row.maintainer_can_modify,
             mergeable: row.mergeable,
             url: row.html_url,
+            by_bot: row.user.is_bot(),
             author: row.user.into(),
+            newcomer: is_newcomer(&row.author_association),
+            labels: row.labels.into_iter().map(LabelRow::name).collect(),
             reviewers: row.requested_reviewers.into_iter().map(|account| account.login).collect(),
         }
     }

@@ -4,7 +4,6 @@ use super::{GitHubError, Repository};
 use crate::domain::trust::Permission;
 use crate::domain::{Actor, Repo, RepoId, Sha, UserId};
 use base64::Engine as _;
-use http::Method;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -29,6 +28,12 @@ pub(super) struct AccountRow {
     pub(super) login: String,
     #[serde(rename = "type")]
     pub(super) kind: String,
+}
+
+impl AccountRow {
+    pub(super) fn is_bot(&self) -> bool {
+        self.kind == "Bot"
+    }
 }
 
 impl From<AccountRow> for Actor {
@@ -187,20 +192,6 @@ impl Repository {
             .chain(ruled.flat_map(|rule| rule.parameters.required_status_checks).map(|check| check.context))
             .collect();
         Ok(names.into_iter().collect())
-    }
-
-    /// Deletes a branch; one that is gone already is a success.
-    ///
-    /// # Errors
-    /// Any of [`GitHubError`] but that the branch is not there.
-    pub async fn delete_branch(&self, branch: &str) -> Result<(), GitHubError> {
-        let url = self.url(["git", "refs", "heads"].into_iter().chain(branch.split('/')));
-        match self.client.tell(Method::DELETE, &url, None).await {
-            Err(GitHubError::NotFound(_)) => Ok(()),
-            // GitHub's answer to a ref that is not there is a 422.
-            Err(GitHubError::Invalid(why)) if why.contains("Reference does not exist") => Ok(()),
-            other => other,
-        }
     }
 
     /// A file of a commit or branch, up to GitHub's own megabyte; `None`: not there, or no file.

@@ -162,8 +162,16 @@ impl Driver {
         };
         let external_id = format!("{}:{}", self.lease.session, head.short());
         let content = format!("{title}\n{summary}\n{conclusion:?}");
-        let show =
-            CheckShow { head: head.clone(), name: CHECK.to_owned(), external_id, conclusion, title, summary };
+        let show = CheckShow {
+            head: head.clone(),
+            name: CHECK.to_owned(),
+            external_id,
+            conclusion,
+            title,
+            summary,
+            actions: Vec::new(),
+            details_url: None,
+        };
         let thing = check_thing(&head);
         let shown = self.shown(&thing).await?;
         if shown.as_ref().is_some_and(|s| s.hash == hash(&content)) {
