@@ -75,8 +75,9 @@ impl Mirror {
     ) -> Result<Vec<Option<Sha>>, GitError> {
         let wanted: Vec<&String> =
             refs.iter().zip(there).filter(|(_, id)| id.is_some()).map(|(name, _)| name).collect();
-        if !wanted.is_empty() && !self.holds(&wanted, there).await? {
-            let specs: Vec<String> = wanted.iter().map(|name| format!("+{name}:{}", kept_as(name))).collect();
+        if !wanted.is_empty() && !self.holds(remote, &wanted, there).await? {
+            let specs: Vec<String> =
+                wanted.iter().map(|name| format!("+{name}:{}", kept_as(remote, name))).collect();
             let args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote.url.as_str()];
             let args: Vec<&str> = args.into_iter().chain(specs.iter().map(String::as_str)).collect();
             let printed = git(&self.dir, remote, &args).await?;
@@ -90,7 +91,7 @@ impl Mirror {
             self.repack(remote).await?;
         }
         let names: Vec<Option<String>> =
-            refs.iter().zip(there).map(|(name, id)| id.as_ref().map(|_| kept_as(name))).collect();
+            refs.iter().zip(there).map(|(name, id)| id.as_ref().map(|_| kept_as(remote, name))).collect();
         self.blocking(move |repo| {
             let commit = |name: &String| Ok(sha(repo.find_reference(name)?.peel_to_commit()?.id()));
             names.iter().map(|name| name.as_ref().map(commit).transpose()).collect()
@@ -99,9 +100,14 @@ impl Mirror {
     }
 
     /// Whether all of it was fetched before: then nothing is asked of the server.
-    async fn holds(&self, wanted: &[&String], there: &[Option<Sha>]) -> Result<bool, GitError> {
+    async fn holds(
+        &self,
+        remote: &Remote,
+        wanted: &[&String],
+        there: &[Option<Sha>],
+    ) -> Result<bool, GitError> {
         let ids = there.iter().flatten().cloned();
-        let pairs: Vec<(String, Sha)> = wanted.iter().map(|name| kept_as(name)).zip(ids).collect();
+        let pairs: Vec<(String, Sha)> = wanted.iter().map(|name| kept_as(remote, name)).zip(ids).collect();
         self.blocking(move |repo| {
             let same = |(name, id): &(String, Sha)| {
                 repo.refname_to_id(name).is_ok_and(|held| held.to_string() == id.as_str())
@@ -113,9 +119,11 @@ impl Mirror {
 }
 
 /// Where a ref of the server is kept. Under a digest, since `a` may have become `a/b` on the server, and both can not be
-/// refs of one repository.
-pub(super) fn kept_as(name: &str) -> String {
-    format!("refs/server/{}", hex::encode(&Sha256::digest(name.as_bytes())[..20]))
+/// refs of one repository; with the server's path, since a fork's branches stand beside the repository's own.
+pub(super) fn kept_as(remote: &Remote, name: &str) -> String {
+    let digest =
+        Sha256::new().chain_update(remote.url.path()).chain_update("\0").chain_update(name).finalize();
+    format!("refs/server/{}", hex::encode(&digest[..20]))
 }
 
 /// Only whole names: nothing that git would read as a pattern or an option.

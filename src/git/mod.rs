@@ -4,6 +4,7 @@
 //! `GIT_CONFIG_*`, never in an argument or a file.
 
 mod apply;
+mod conflicts;
 mod diff;
 mod fetch;
 mod merge;
@@ -16,6 +17,7 @@ mod push;
 mod tidy;
 
 pub use diff::Stat;
+pub use merge::Merged;
 pub use mirrors::{Mirror, Mirrors};
 pub use objects::Signature;
 

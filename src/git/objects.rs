@@ -55,6 +55,31 @@ impl Mirror {
         .await
     }
 
+    /// Names and messages of the commits that `to` has and `without` has not, newest first, at most `cap`.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the mirror lacks one of the two.
+    pub async fn messages(
+        &self,
+        without: &Sha,
+        to: &Sha,
+        cap: usize,
+    ) -> Result<Vec<(Sha, String)>, GitError> {
+        let (without, to) = (oid(without)?, oid(to)?);
+        self.blocking(move |repo| {
+            let mut walk = repo.revwalk()?;
+            walk.set_sorting(git2::Sort::TOPOLOGICAL)?;
+            walk.push(to)?;
+            walk.hide(without)?;
+            let message = |id: Result<Oid, git2::Error>| {
+                let commit = repo.find_commit(id?)?;
+                Ok((sha(commit.id()), String::from_utf8_lossy(commit.message_bytes()).into_owned()))
+            };
+            walk.take(cap).map(message).collect()
+        })
+        .await
+    }
+
     /// A file of a commit or tree, up to `cap` bytes; links within the tree are followed. `None`: not there, or no file.
     ///
     /// # Errors

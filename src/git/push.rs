@@ -25,22 +25,66 @@ impl Mirror {
         forbidden: &[String],
     ) -> Result<(), GitError> {
         let name = allowed(branch, forbidden)?;
-        let id = oid(commit)?;
-        self.blocking(move |repo| Ok(repo.find_commit(id).map(|_| ())?)).await?;
-        let live = self.remote_head(remote, branch).await?;
-        if live.as_ref() == Some(commit) {
+        if self.stands(remote, branch, expected, commit).await? {
             return Ok(());
-        }
-        if live.as_ref() != expected {
-            return Err(GitError::Moved(live));
         }
         if let Some(old) = expected {
             self.forward(remote, &name, old, commit).await?;
         }
+        self.put(remote, branch, expected, commit).await
+    }
+
+    /// [`Mirror::push`] of a commit that need not build upon the old one: a branch of our own, put upon a new base. The
+    /// old id must be exactly what is expected all the same.
+    ///
+    /// # Errors
+    /// Those of [`Mirror::push`].
+    pub async fn push_rewritten(
+        &self,
+        remote: &Remote,
+        branch: &str,
+        expected: &Sha,
+        commit: &Sha,
+        forbidden: &[String],
+    ) -> Result<(), GitError> {
+        allowed(branch, forbidden)?;
+        if self.stands(remote, branch, Some(expected), commit).await? {
+            return Ok(());
+        }
+        self.put(remote, branch, Some(expected), commit).await
+    }
+
+    /// Is the branch where it is to be? An error where it is neither there nor where it is expected.
+    async fn stands(
+        &self,
+        remote: &Remote,
+        branch: &str,
+        expected: Option<&Sha>,
+        commit: &Sha,
+    ) -> Result<bool, GitError> {
+        let id = oid(commit)?;
+        self.blocking(move |repo| Ok(repo.find_commit(id).map(|_| ())?)).await?;
+        let live = self.remote_head(remote, branch).await?;
+        match live.as_ref() {
+            there if there == Some(commit) => Ok(true),
+            there if there == expected => Ok(false),
+            _ => Err(GitError::Moved(live)),
+        }
+    }
+
+    async fn put(
+        &self,
+        remote: &Remote,
+        branch: &str,
+        expected: Option<&Sha>,
+        commit: &Sha,
+    ) -> Result<(), GitError> {
+        let (name, id) = (format!("refs/heads/{branch}"), oid(commit)?);
         let _alone = self.network.lock().await;
         let printed = self.send(remote, &name, expected, &format!("{commit}:{name}")).await?;
         self.confirm(remote, branch, Some(commit), &printed).await?;
-        self.blocking(move |repo| Ok(repo.reference(&kept_as(&name), id, true, "pushed").map(|_| ())?)).await
+        let kept = kept_as(remote, &name);
+        self.blocking(move |repo| Ok(repo.reference(&kept, id, true, "pushed").map(|_| ())?)).await
     }
 
     /// Deletes our branch, if it is still at `at`: a commit that somebody put on it meanwhile is not lost. A branch that is

@@ -48,6 +48,11 @@ impl Bench {
         self.mirror.commit(&tree, std::slice::from_ref(parent), "Change it", &bot()).await.unwrap()
     }
 
+    async fn commit_all(&self, parent: &Sha, changes: &[Change]) -> Sha {
+        let tree = self.mirror.apply(parent, changes, &Limits::default()).await.unwrap();
+        self.mirror.commit(&tree, std::slice::from_ref(parent), "Change it", &bot()).await.unwrap()
+    }
+
     fn head(&self, branch: &str) -> String {
         run(&self.server, &["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{branch}")], "")
     }
@@ -364,6 +369,107 @@ async fn the_clean_merge_of_the_base_is_told_from_a_persons_merge() {
     assert!(!ask(&evil, &base).await);
     assert!(!ask(&clean, &main).await, "what was merged is not of the base");
     assert!(!ask(&ours, &base).await, "no merge at all");
+}
+
+#[tokio::test]
+async fn a_branch_of_our_own_is_put_upon_a_new_base_from_exactly_where_it_was() {
+    let (bench, main) = Bench::with_main().await;
+    let ours = bench.commit_on(&main, "a", "1").await;
+    let next = bench.commit_on(&main, "b", "1").await;
+    let moved = bench.commit_on(&next, "a", "1").await;
+    bench.mirror.push(&bench.remote, "b", None, &ours, &[]).await.unwrap();
+    let never = ["main".to_owned()];
+    let rewrite = async |branch: &str, from: &Sha| {
+        bench.mirror.push_rewritten(&bench.remote, branch, from, &moved, &never).await
+    };
+    assert!(matches!(rewrite("b", &next).await, Err(GitError::Moved(Some(at))) if at == ours));
+    assert!(matches!(rewrite("main", &main).await, Err(GitError::Refused(_))));
+    rewrite("b", &ours).await.unwrap();
+    assert_eq!(bench.head("b"), moved.as_str());
+    rewrite("b", &ours).await.unwrap(); // the result of the first was lost
+    let told = bench.mirror.messages(&main, &moved, 5).await.unwrap();
+    let told: Vec<_> = told.iter().map(|(sha, text)| (sha, text.as_str())).collect();
+    assert_eq!(told, [(&moved, "Change it\n"), (&next, "Change it\n")]);
+    assert_eq!(bench.mirror.messages(&main, &moved, 1).await.unwrap().len(), 1);
+    assert_eq!(bench.mirror.messages(&moved, &main, 5).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_merges_by_itself_is_merged_as_git_does_it() {
+    let (bench, main) = Bench::with_main().await;
+    let moved = [removed("src/lib.rs"), file("src/new.rs", "one\ntwo\nthree\n"), file("mine", "x")];
+    let ours = bench.commit_all(&main, &moved).await;
+    let theirs = bench.commit_on(&main, "src/lib.rs", "one\ntwo\nthree\nfour\n").await;
+    let Merged::Clean { tree } = bench.mirror.merge(&ours, &theirs).await.unwrap() else { panic!() };
+    let wanted = run(&bench.mirror.dir, &["merge-tree", "--write-tree", ours.as_str(), theirs.as_str()], "");
+    assert_eq!(tree.as_str(), wanted);
+    assert_eq!(bench.mirror.merge(&ours, &main).await.unwrap(), Merged::UpToDate);
+    let tree = bench.mirror.tree_of(&main).await.unwrap();
+    let stranger = bench.mirror.commit(&tree, &[], "Begin anew", &bot()).await.unwrap();
+    let error = bench.mirror.merge(&ours, &stranger).await.unwrap_err();
+    assert_eq!(error.to_string(), "git: the two commits have no history in common");
+}
+
+#[tokio::test]
+async fn a_conflict_shows_both_sides_or_keeps_the_one_there_is() {
+    let (bench, root) = Bench::with_main().await;
+    let lines = |last: &str| format!("0\n1\n2\n3\n4\n5\n6\n7\n8\n{last}\n");
+    let base = [
+        file("old", &lines("")),
+        file("text", "a\nb\nc\n"),
+        file("kept", "1\n"),
+        file("dropped", "1\n"),
+        file("bin", "\0"),
+    ];
+    let base = bench.commit_all(&root, &base).await;
+    let ours = [
+        file("text", "a\nours\nc\n"),
+        file("kept", "2\n"),
+        removed("dropped"),
+        file("bin", "\0ours"),
+        file("both", "ours\n"),
+        file("fine", "ours\n"),
+        file("place", "ours\n"),
+        file("other/below", "ours\n"),
+        removed("old"),
+        file("new", &lines("ours")),
+    ];
+    let theirs = [
+        file("text", "a\ntheirs\nc\n"),
+        removed("kept"),
+        file("dropped", "2\n"),
+        file("bin", "\0theirs"),
+        file("both", "theirs\n"),
+        file("place/below", "theirs\n"),
+        file("other", "theirs\n"),
+        file("old", &lines("theirs")),
+    ];
+    let (ours, theirs) = (bench.commit_all(&base, &ours).await, bench.commit_all(&base, &theirs).await);
+    let Merged::Conflicts { tree, files } = bench.mirror.merge(&ours, &theirs).await.unwrap() else {
+        panic!()
+    };
+    let mut shown = String::new();
+    for path in &files {
+        let content = bench.mirror.file(&tree, path, 200).await.unwrap();
+        let content = content.map_or("-".into(), |bytes| String::from_utf8_lossy(&bytes).into_owned());
+        shown += &format!("{path}: {content:?}\n");
+    }
+    insta::assert_snapshot!(shown, @r#"
+    bin: "\0ours"
+    both: "<<<<<<< ours\nours\n|||||||\n=======\ntheirs\n>>>>>>> theirs\n"
+    dropped: "2\n"
+    kept: "2\n"
+    new: "0\n1\n2\n3\n4\n5\n6\n7\n8\n<<<<<<< ours\nours\n||||||| ancestor\n\n=======\ntheirs\n>>>>>>> theirs\n"
+    other: "-"
+    place: "ours\n"
+    text: "a\n<<<<<<< ours\nours\n||||||| ancestor\nb\n=======\ntheirs\n>>>>>>> theirs\nc\n"
+    "#);
+    let made = run(&bench.mirror.dir, &["ls-tree", "-r", "--name-only", tree.as_str()], "");
+    insta::assert_snapshot!(made.replace('\n', " "), @"bin both dropped fine kept link new other/below place src/lib.rs src/run text vendored");
+    assert_eq!(bench.mirror.has_markers(&tree, &files).await.unwrap(), ["both", "new", "text"]);
+    let done = [file("both", "=======\n"), removed("new"), file("text", "a\n<<<<<<<< eight\n")];
+    let done = bench.mirror.apply(&tree, &done, &Limits::default()).await.unwrap();
+    assert_eq!(bench.mirror.has_markers(&done, &files).await.unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]
