@@ -13,6 +13,18 @@ pub(super) const INSTRUCTION: usize = 24_000;
 pub(super) const NOTE: usize = 6_000;
 /// Comments or notes; the last ones, since they answer the first.
 pub(super) const NOTES: usize = 20;
+/// The repository's template for pull requests.
+pub(super) const TEMPLATE: usize = 8_000;
+/// A pull request's difference, as a first look; the files themselves can be read.
+pub(super) const DIFF: usize = 120_000;
+/// The piece of a difference under which a reviewer's comment stands.
+pub(super) const HUNK: usize = 3_000;
+/// A reviewer's comments that are told and answered in one round.
+pub(super) const THREADS: usize = 50;
+/// Comments of our own on lines: a review of more is read by nobody.
+pub(super) const COMMENTS: usize = 30;
+/// Files in conflict by name.
+pub(super) const FILES: usize = 100;
 /// The repository's `AGENTS.md`: it is read again with every question.
 pub(super) const INSTRUCTIONS: usize = 24_000;
 /// Red checks that are told in full: they share their cause more often than not.

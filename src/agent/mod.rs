@@ -3,12 +3,18 @@
 mod caps;
 mod compaction;
 mod fence;
+mod finish;
 mod history;
 mod native;
 mod prompt;
+mod tasks;
 mod tools;
 
-use crate::domain::{Limits, session::Spent, text::Clean};
+use crate::domain::{
+    Limits,
+    session::{LineComment, Spent},
+    text::Clean,
+};
 pub use crate::llm::{Message, Part};
 use crate::llm::{Model, Usage};
 use crate::sandbox::Sandbox;
@@ -22,6 +28,8 @@ pub trait Engine: Send + Sync {
     async fn run(&self, turn: &Turn, workspace: &Workspace<'_>, journal: &dyn Journal) -> Outcome;
     /// As people read it: `native, claude-sonnet-4-5 at api.example.com`.
     fn describe(&self) -> String;
+    /// The models it can be told to use, by name; the first is its own.
+    fn models(&self) -> Vec<String>;
 }
 
 /// What the engine works in.
@@ -100,23 +108,76 @@ pub struct Turn {
     pub history: Vec<Record>,
     /// This round began before: its task is in the history already; ignored files and running processes are gone.
     pub resumed: bool,
+    /// Another model than the engine's own, by name.
+    pub model: Option<String>,
+    /// The repository's template for pull requests, where the agent should fill it in.
+    pub template: Option<Clean>,
     /// Steps, wall clock, sizes.
     pub limits: Limits,
+}
+
+/// The issue or pull request that work is about.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// It is a pull request.
+    pub is_pull: bool,
+    /// Its title.
+    pub title: Clean,
+    /// Its text.
+    pub body: Clean,
+    /// The text is by somebody with write access: it instructs. Else it is data.
+    pub trusted: bool,
 }
 
 /// What a round is for.
 #[derive(Clone, Debug)]
 pub enum Task {
-    /// A new request.
+    /// A new request: change the repository.
     Request {
-        /// The issue's title.
-        title: Clean,
-        /// The issue's text.
-        body: Clean,
-        /// The issue's text is by somebody with write access: it instructs. Else it is data.
-        trusted: bool,
+        /// What it is about.
+        about: About,
         /// What was asked; empty: what the issue says.
         instruction: Clean,
+        /// The plan that a person approved, to be carried out.
+        plan: Option<Clean>,
+        /// Comments of writers.
+        notes: Vec<Clean>,
+    },
+    /// Say how it would be changed, and change nothing.
+    Plan {
+        /// What it is about.
+        about: About,
+        /// What was asked; empty: what the issue says.
+        instruction: Clean,
+        /// Comments of writers.
+        notes: Vec<Clean>,
+    },
+    /// Review a pull request, and change nothing.
+    Review {
+        /// What it is about.
+        about: About,
+        /// The difference to its base.
+        diff: Clean,
+        /// What to look at; empty: everything.
+        instruction: Clean,
+        /// Comments of writers.
+        notes: Vec<Clean>,
+    },
+    /// Answer a review of our pull request by somebody with write access.
+    Feedback {
+        /// What the review says of the whole.
+        review: Clean,
+        /// Its comments on lines.
+        threads: Vec<Thread>,
+        /// Comments of writers.
+        notes: Vec<Clean>,
+    },
+    /// The base was merged into the branch and does not fit: the files hold conflict markers.
+    Conflict {
+        /// The base branch.
+        base: Clean,
+        /// The files in conflict.
+        files: Vec<Clean>,
         /// Comments of writers.
         notes: Vec<Clean>,
     },
@@ -148,6 +209,36 @@ pub struct RedCheck {
     pub tests: Vec<Clean>,
 }
 
+/// A reviewer's comment on lines.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    /// By which it is answered.
+    pub id: u64,
+    /// The file.
+    pub path: Clean,
+    /// The line.
+    pub line: Option<u32>,
+    /// The piece of the difference it stands under.
+    pub hunk: Clean,
+    /// What it says.
+    pub body: Clean,
+}
+
+/// What the agent says at its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finish {
+    /// What it did, or its plan, or its review, in its words.
+    pub summary: String,
+    /// Why a check that is still red has nothing to do with the request, where it says so.
+    pub outside_request: Option<String>,
+    /// What it answers to threads of a review, by the comment's id.
+    pub replies: Vec<(u64, String)>,
+    /// Its comments on lines of a pull request.
+    pub comments: Vec<LineComment>,
+    /// The repository's template for pull requests, filled in.
+    pub description: Option<String>,
+}
+
 /// How the engine ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -161,12 +252,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     /// It says it is done.
-    Finished {
-        /// What it did, in its words.
-        summary: String,
-        /// Why a check that is still red has nothing to do with the request, where it says so.
-        outside_request: Option<String>,
-    },
+    Finished(Finish),
     /// It asks a person.
     Question {
         /// What.
@@ -178,9 +264,9 @@ pub enum End {
     Failed(String),
 }
 
-/// Our own loop over a model.
-pub fn native(model: Box<dyn Model>) -> Box<dyn Engine> {
-    Box::new(native::Native::new(model))
+/// Our own loop over models: the first is used where a turn names none.
+pub fn native(model: Box<dyn Model>, others: Vec<Box<dyn Model>>) -> Box<dyn Engine> {
+    Box::new(native::Native::new(model, others))
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
 //! Our own engine: limits, ask, act, save, and again. What it knows between two steps is the journal and nothing else.
 
 use super::{
-    End, Engine, Journal, Outcome, Record, Stop, Turn, Workspace, caps, compaction,
+    End, Engine, Finish, Journal, Outcome, Record, Stop, Turn, Workspace, caps, compaction, finish,
     history::{self, Block, Call, FINISH},
-    prompt,
+    prompt, tasks,
     tools::{Called, Toolbox, touches},
 };
 use crate::domain::session::Spent;
 use crate::llm::{Ask, Message, Model, ModelError, Reply, Tool};
-use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 /// How often in a row the model is reminded to call something before its words are taken as its end.
@@ -19,11 +18,18 @@ const NONSENSE: u32 = 5;
 /// The engine.
 pub(super) struct Native {
     model: Box<dyn Model>,
+    others: Vec<Box<dyn Model>>,
 }
 
 impl Native {
-    pub(super) fn new(model: Box<dyn Model>) -> Self {
-        Self { model }
+    pub(super) fn new(model: Box<dyn Model>, others: Vec<Box<dyn Model>>) -> Self {
+        Self { model, others }
+    }
+
+    /// The model that a turn names; its own where that is not to be had any more.
+    fn model_for(&self, turn: &Turn) -> &dyn Model {
+        let mut others = self.others.iter();
+        &**others.find(|model| turn.model.as_deref() == Some(model.name())).unwrap_or(&self.model)
     }
 }
 
@@ -36,11 +42,16 @@ impl Engine for Native {
             Err(why) => return Outcome { end: End::Stopped(Stop::Broken(why)), spent },
         };
         let mut round = Round {
-            model: &*self.model,
+            model: self.model_for(turn),
             turn,
             journal,
             system: prompt::system(turn, workspace.sandbox.workspace()),
-            tools: toolbox.tools().iter().cloned().chain([prompt::finish_tool()]).collect(),
+            tools: toolbox
+                .tools()
+                .iter()
+                .cloned()
+                .chain([finish::tool(&turn.task, turn.template.is_some())])
+                .collect(),
             toolbox,
             records: turn.history.clone(),
             deadline: Instant::now() + turn.limits.round,
@@ -55,6 +66,10 @@ impl Engine for Native {
 
     fn describe(&self) -> String {
         format!("native, {} at {}", self.model.name(), self.model.host())
+    }
+
+    fn models(&self) -> Vec<String> {
+        [&self.model].into_iter().chain(&self.others).map(|model| model.name().to_owned()).collect()
     }
 }
 
@@ -97,7 +112,7 @@ impl Round<'_> {
     /// Says the task, unless an interrupted round has it already.
     async fn begin(&mut self) -> Result<(), End> {
         self.resumed = self.turn.resumed && history::start(&self.records).is_some();
-        if self.resumed { Ok(()) } else { self.say(prompt::task(self.turn)).await }
+        if self.resumed { Ok(()) } else { self.say(tasks::task(self.turn)).await }
     }
 
     fn within_limits(&self) -> Result<(), End> {
@@ -219,7 +234,7 @@ impl Round<'_> {
         } else {
             None
         };
-        match (refusal, ending(&call.arguments)) {
+        match (refusal, finish::read(&call.arguments)) {
             (None, Ok(end)) => Ok(Some(end)),
             (Some(why), _) | (None, Err(why)) => {
                 self.done(call, why.to_owned(), true, false).await?;
@@ -241,7 +256,7 @@ impl Round<'_> {
                 End::Failed(format!("{} neither says nor calls anything", self.model.name()))
             }
             text if text.ends_with('?') => End::Question { text },
-            summary => End::Finished { summary, outside_request: None },
+            summary => End::Finished(Finish { summary, ..Finish::default() }),
         }))
     }
 
@@ -263,18 +278,5 @@ impl Round<'_> {
             next = (!notes.is_empty()).then(|| Record::Said { message: prompt::notes(&notes) });
         }
         Ok(())
-    }
-}
-
-/// The end that the arguments of `finish` say.
-fn ending(arguments: &Value) -> Result<End, &'static str> {
-    let text = |name: &str| {
-        let text = arguments.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-        text.map(|text| caps::middle(text, caps::SUMMARY).into_owned())
-    };
-    match (text("question"), text("summary")) {
-        (Some(text), _) => Ok(End::Question { text }),
-        (None, Some(summary)) => Ok(End::Finished { summary, outside_request: text("outside_request") }),
-        (None, None) => Err("not finished: `finish` wants a `summary`, a text that is not empty"),
     }
 }

@@ -118,7 +118,7 @@ pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn
         cache_read: p.cache_read,
         cache_write: p.cache_write,
     });
-    Ok(Arc::from(agent::native(llm::model(settings, http.clone())?)))
+    Ok(Arc::from(agent::native(llm::model(settings, http.clone())?, Vec::new())))
 }
 
 /// Where a configuration wants its rounds to run.

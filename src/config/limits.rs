@@ -16,6 +16,18 @@ pub struct Limits {
     #[config(default = 10, env = "FIXPOINT_LIMITS_REQUESTS_A_DAY")]
     pub requests_a_day: u32,
 
+    /// Reviews a pull request that are worked on without a command.
+    #[config(default = 5, env = "FIXPOINT_LIMITS_REVIEWS")]
+    pub reviews: u32,
+
+    /// Requests by a repository's rule, a pull request and day.
+    #[config(default = 3, env = "FIXPOINT_LIMITS_AUTOMATIC_A_PULL")]
+    pub automatic_a_pull: u32,
+
+    /// Requests by a repository's rule, a repository and day.
+    #[config(default = 20, env = "FIXPOINT_LIMITS_AUTOMATIC_A_REPOSITORY")]
+    pub automatic_a_repository: u32,
+
     /// Steps of the agent a round.
     #[config(default = 200, env = "FIXPOINT_LIMITS_STEPS")]
     pub steps: u32,
@@ -97,6 +109,9 @@ impl Limits {
             rounds: self.rounds,
             requests_a_day: self.requests_a_day,
             steps: self.steps,
+            reviews: self.reviews,
+            automatic_a_pull: self.automatic_a_pull,
+            automatic_a_repository: self.automatic_a_repository,
             round: self.round,
             request_micros: self.request_money,
             request_tokens: self.request_tokens,
@@ -109,6 +124,7 @@ impl Limits {
             person: self.person,
             reruns_a_check: self.reruns_a_check,
             reruns_a_head: self.reruns_a_head,
+            ..domain::Limits::default()
         }
     }
 }

@@ -11,6 +11,17 @@ pub struct Limits {
     pub rounds: u32,
     /// Requests a pull request and day: a thread that needs more needs a person.
     pub requests_a_day: u32,
+    /// Reviews that are worked on by themselves in a pull request: a reviewer that is never content may be a machine.
+    pub reviews: u32,
+    /// How long a review's comments are waited for: they may come after the review.
+    #[serde(with = "seconds")]
+    pub review_wait: Duration,
+    /// Requests by a rule and not by a person, for one head.
+    pub automatic_a_head: u32,
+    /// The same, a pull request and day.
+    pub automatic_a_pull: u32,
+    /// The same, a repository and day.
+    pub automatic_a_repository: u32,
     /// Steps of the agent a round: past this it goes in circles.
     pub steps: u32,
     /// A round's wall clock.
@@ -49,6 +60,11 @@ impl Default for Limits {
         Self {
             rounds: 3,
             requests_a_day: 10,
+            reviews: 5,
+            review_wait: Duration::from_secs(10),
+            automatic_a_head: 1,
+            automatic_a_pull: 3,
+            automatic_a_repository: 20,
             steps: 200,
             round: Duration::from_secs(45 * 60),
             request_micros: 5_000_000,

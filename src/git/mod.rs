@@ -4,6 +4,7 @@
 //! `GIT_CONFIG_*`, never in an argument or a file.
 
 mod apply;
+mod base;
 mod conflicts;
 mod diff;
 mod fetch;

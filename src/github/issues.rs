@@ -144,8 +144,9 @@ impl Repository {
     /// [`GitHubError::NotFound`] when what asked was deleted.
     pub async fn react(&self, number: Number, on: Subject) -> Result<(), GitHubError> {
         let url = match on {
-            Subject::Body => self.url(["issues", &number.to_string(), "reactions"]),
             Subject::Comment(id) => self.url(["issues", "comments", &id.to_string(), "reactions"]),
+            // Nothing else can be reacted to; the thread's own text stands for it.
+            _ => self.url(["issues", &number.to_string(), "reactions"]),
         };
         self.client.tell(Method::POST, &url, Some(&json!({ "content": "eyes" }))).await
     }

@@ -176,7 +176,7 @@ impl Store {
 struct Mirror<'a> {
     owner: &'a str,
     name: &'a str,
-    branch: Option<&'a str>,
+    branch: Option<String>,
     pull: Option<i64>,
     head: Option<&'a str>,
 }
@@ -186,6 +186,12 @@ impl<'a> Mirror<'a> {
         let facts = &state.facts;
         // The branch is owned from its first push on.
         let branch = facts.head.as_ref().map(|_| facts.branch.as_str()).filter(|b| !b.is_empty());
+        // A fork's branches have names of their own; a colon stands in no name of a branch.
+        let fork = facts.guest.as_ref().and_then(|guest| guest.fork.as_ref());
+        let branch = branch.map(|branch| match fork {
+            Some(fork) => format!("{}:{branch}", fork.owner),
+            None => branch.to_owned(),
+        });
         Self {
             owner: &facts.repo.owner,
             name: &facts.repo.name,

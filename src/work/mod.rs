@@ -20,7 +20,7 @@ pub use worker::run;
 
 use crate::{
     agent::Engine,
-    domain::{Limits, Sha, State, policy::Rules},
+    domain::{Limits, Sha, State, policy::Rules, session::Guest},
     git::{GitError, Mirror, Mirrors, Remote},
     github::{App, GitHub, GitHubError, Repository, Scope},
     sandbox::{Provider, SandboxError},
@@ -190,7 +190,13 @@ impl Parts {
         repository: &Repository,
         state: &State,
     ) -> Result<[Option<Sha>; 2], Halt> {
-        let refs = [&state.facts.base.branch, &state.facts.branch].map(|b| format!("refs/heads/{b}"));
+        let facts = &state.facts;
+        let head = match (&facts.guest, &facts.pull) {
+            // A fork's branch is not here, but what it points to is.
+            (Some(Guest { fork: Some(_), .. }), Some(pull)) => format!("refs/pull/{}/head", pull.number),
+            _ => format!("refs/heads/{}", facts.branch),
+        };
+        let refs = [format!("refs/heads/{}", facts.base.branch), head];
         let found = self.fetch(mirror, repository, &refs).await?;
         Ok(<[Option<Sha>; 2]>::try_from(found).unwrap_or_default())
     }

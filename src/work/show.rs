@@ -10,7 +10,7 @@ use crate::{
         session::{Outcome, Pull},
         text::{BODY_LIMIT, cut},
     },
-    github::{App, CheckShow, Repository},
+    github::{App, CheckAction, CheckShow, Repository},
     store::{Lease, Shown},
 };
 use secrecy::ExposeSecret;
@@ -18,6 +18,9 @@ use sha2::{Digest, Sha256};
 
 /// A kept patch up to this stands folded in the message itself.
 const PATCH_IN_MESSAGE: usize = 40_000;
+
+/// The label of what waits for a person.
+const NEEDS_HUMAN: &str = "needs-human";
 
 /// Our check run's name.
 const CHECK: &str = "fixpoint";
@@ -78,7 +81,8 @@ impl Driver {
         self.show_status(&repository).await?;
         self.show_pull(&repository).await?;
         self.show_draft(&repository).await?;
-        self.show_check(&repository).await
+        self.show_check(&repository).await?;
+        self.show_label(&repository).await
     }
 
     pub(super) async fn status_body(&self) -> Result<String, Halt> {
@@ -106,7 +110,7 @@ impl Driver {
     }
 
     async fn show_pull(&mut self, repository: &Repository) -> Result<(), Halt> {
-        let Some(pull) = self.pull() else { return Ok(()) };
+        let Some(pull) = self.own_pull() else { return Ok(()) };
         let app = self.parts.app().await?;
         let (title, body) =
             say::pull(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
@@ -129,7 +133,7 @@ impl Driver {
 
     /// Ready when the request ended well; a draft while it is worked on or needs a person.
     pub(super) async fn show_draft(&mut self, repository: &Repository) -> Result<(), Halt> {
-        let Some(pull) = self.pull().filter(|p| p.draftable) else { return Ok(()) };
+        let Some(pull) = self.own_pull().filter(|p| p.draftable) else { return Ok(()) };
         let wanted = match &self.state.phase {
             Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => "ready",
             Phase::Resting { outcome: Outcome::Reopened | Outcome::StoodDown { .. } }
@@ -152,6 +156,10 @@ impl Driver {
     /// One check run a head, completed as soon as there is something to say; never one that blocks.
     async fn show_check(&mut self, repository: &Repository) -> Result<(), Halt> {
         let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(()) };
+        // On a person's pull request nothing is shown before there is something to say.
+        if self.state.facts.guest.is_some() && !self.state.facts.told {
+            return Ok(());
+        }
         let app = self.parts.app().await?;
         let (title, summary) =
             say::check(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
@@ -159,6 +167,11 @@ impl Driver {
             Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => Some("success"),
             Phase::Resting { .. } | Phase::Done { .. } | Phase::Waiting { .. } => Some("neutral"),
             _ => None,
+        };
+        // GitHub shows buttons on completed runs only.
+        let actions = match &self.state.phase {
+            Phase::Resting { .. } => buttons(),
+            _ => Vec::new(),
         };
         let external_id = format!("{}:{}", self.lease.session, head.short());
         let content = format!("{title}\n{summary}\n{conclusion:?}");
@@ -169,7 +182,7 @@ impl Driver {
             conclusion,
             title,
             summary,
-            actions: Vec::new(),
+            actions,
             details_url: None,
         };
         let thing = check_thing(&head);
@@ -186,6 +199,22 @@ impl Driver {
         self.remember(&thing, &id.to_string(), &content).await
     }
 
+    /// The label by which people find what waits for them: put on when a person is needed, taken off when not any more.
+    async fn show_label(&mut self, repository: &Repository) -> Result<(), Halt> {
+        let wanted = if self.state.facts.told && needs_person(&self.state.phase) { "on" } else { "off" };
+        let shown = self.shown("needs-human").await?;
+        if shown.as_ref().map_or(wanted == "off", |s| s.hash == hash(wanted)) {
+            return Ok(());
+        }
+        self.tick().await?;
+        let number = self.state.facts.thread.number;
+        match wanted {
+            "on" => repository.add_labels(number, &[NEEDS_HUMAN]).await?,
+            _ => repository.remove_label(number, NEEDS_HUMAN).await?,
+        }
+        self.remember("needs-human", &number.to_string(), wanted).await
+    }
+
     /// The session as people see it.
     pub(super) fn short(&self) -> String {
         self.lease.session.short()
@@ -195,6 +224,11 @@ impl Driver {
         self.state.facts.pull.clone()
     }
 
+    /// The pull request, where it is ours: of a person's only they change text and state.
+    fn own_pull(&self) -> Option<Pull> {
+        self.pull().filter(|_| self.state.facts.guest.is_none())
+    }
+
     async fn shown(&self, thing: &str) -> Result<Option<Shown>, Halt> {
         Ok(self.parts.store.shown(self.lease.session).await?.into_iter().find(|s| s.thing == thing))
     }
@@ -202,6 +236,43 @@ impl Driver {
     pub(super) async fn remember(&self, thing: &str, remote: &str, content: &str) -> Result<(), Halt> {
         let shown = Shown { thing: thing.to_owned(), remote: remote.to_owned(), hash: hash(content) };
         Ok(self.parts.store.show(&self.lease, &shown).await?)
+    }
+}
+
+/// Whoever presses one is asked for permission like a commenter.
+fn buttons() -> Vec<CheckAction> {
+    let button = |label: &str, description: &str, identifier: &str| CheckAction {
+        label: label.to_owned(),
+        description: description.to_owned(),
+        identifier: identifier.to_owned(),
+    };
+    vec![
+        button("Retry", "The last request once more", "retry"),
+        button("Fix", "Mend what CI says of this commit", "fix"),
+    ]
+}
+
+/// Nothing goes on without a person.
+fn needs_person(phase: &Phase) -> bool {
+    match phase {
+        Phase::Waiting { .. } => true,
+        Phase::Resting { outcome } | Phase::Done { outcome } => !matches!(
+            outcome,
+            Outcome::Green
+                | Outcome::NoCi
+                | Outcome::Reviewed
+                | Outcome::NothingToChange { .. }
+                | Outcome::Stopped
+                | Outcome::StoodDown { .. }
+                | Outcome::PatchOffered
+                | Outcome::Reopened
+                | Outcome::Merged
+                | Outcome::Closed
+                | Outcome::IssueClosed
+                | Outcome::NoAnswer
+                | Outcome::NoAccess
+        ),
+        _ => false,
     }
 }
 

@@ -1,34 +1,73 @@
 //! What the agent is told a round is for.
 
+use super::round::Change;
 use crate::{
-    agent::{RedCheck, Task},
+    agent::{About, RedCheck, Task, Thread},
     domain::{
-        Failure, State,
+        Failure,
         failure::Kind,
-        session::{Cause, Facts},
+        session::{Cause, Facts, Job, LineNote},
         text::Clean,
     },
+    work::Halt,
 };
 
-/// The task of the round that a state is about to run.
-pub(super) fn of(state: &State, rounds: u32) -> Task {
-    let facts = &state.facts;
+/// The task of the round that a change is about to come from.
+pub(super) async fn of(change: &Change) -> Result<Task, Halt> {
+    let facts = &change.state.facts;
     let notes = facts.notes.iter().map(|n| Clean::new(n)).collect();
-    match facts.cause {
-        Cause::RedCi => Task::Red {
-            failures: facts.failures.iter().map(red).collect(),
-            round: (facts.round, rounds),
-            hint: hint(facts),
-            notes,
-        },
-        _ => Task::Request {
-            title: Clean::new(&facts.thread.title),
-            body: Clean::new(&facts.thread.body),
-            trusted: facts.thread.trusted,
-            instruction: Clean::new(&facts.request.instruction),
-            notes,
-        },
+    let instruction = Clean::new(&facts.request.instruction);
+    let plan = facts.plan.as_deref().map(Clean::new);
+    Ok(match (facts.cause, &facts.request.job) {
+        (Cause::RedCi, _) => {
+            let failures = facts.failures.iter().map(red).collect();
+            let round = (facts.round, facts.cap(&change.parts.settings.limits));
+            Task::Red { failures, round, hint: hint(facts), notes }
+        }
+        (Cause::Conflict, _) => {
+            let files = change.merge.iter().flat_map(super::round::Merge::files);
+            let files = files.map(|file| Clean::plain(file)).collect();
+            Task::Conflict { base: Clean::plain(&facts.base.branch), files, notes }
+        }
+        (_, Job::Feedback { threads, .. }) => {
+            Task::Feedback { review: instruction, threads: threads.iter().map(thread).collect(), notes }
+        }
+        (_, Job::Plan) => Task::Plan { about: about(facts), instruction, notes },
+        (_, Job::Review) => {
+            Task::Review { about: about(facts), diff: diff(change).await?, instruction, notes }
+        }
+        _ => Task::Request { about: about(facts), instruction, plan, notes },
+    })
+}
+
+fn about(facts: &Facts) -> About {
+    let thread = &facts.thread;
+    About {
+        is_pull: facts.pull.as_ref().is_some_and(|pull| pull.number == thread.number),
+        title: Clean::new(&thread.title),
+        body: Clean::new(&thread.body),
+        trusted: thread.trusted,
     }
+}
+
+fn thread(note: &LineNote) -> Thread {
+    Thread {
+        id: note.id,
+        path: Clean::plain(&note.path),
+        line: note.line,
+        hunk: Clean::plain(&note.hunk),
+        body: Clean::new(&note.body),
+    }
+}
+
+/// What the pull request changes against where it left its base.
+async fn diff(change: &Change) -> Result<Clean, Halt> {
+    let facts = &change.state.facts;
+    let tip = facts.tip.as_ref().unwrap_or(&change.start);
+    let base = change.mirror.merge_base(tip, &change.start).await?;
+    let base = change.mirror.tree_of(base.as_ref().unwrap_or(tip)).await?;
+    let patch = change.mirror.patch(&base, &change.mirror.tree_of(&change.start).await?).await?;
+    Ok(Clean::plain(&patch))
 }
 
 /// What is known of the red checks beyond their logs, in our words: checks are named by their place in the list, because

@@ -1,7 +1,7 @@
 //! The native engine on the real toolbox: its tools by their true names and arguments, in a local sandbox.
 
 use fixpoint::{
-    agent::{End, Journal, Note, Record, Stop, Task, Turn, Workspace, native},
+    agent::{End, Finish, Journal, Note, Record, Stop, Task, Turn, Workspace, native},
     domain::{Epoch, Limits, SessionId, text::Clean},
     llm::{Ask, Message, Model, ModelError, Part, Reply, Usage},
     sandbox::{LocalProvider, Provider, Spec},
@@ -76,11 +76,15 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         task: Task::Refused(vec![Clean::new("nothing").as_str().into()]),
         history: vec![],
         resumed: false,
+        model: None,
+        template: None,
         limits: Limits::default(),
     };
     let book = Book::default();
-    let outcome = native(Box::new(script)).run(&turn, &Workspace { sandbox: &*sandbox }, &book).await;
-    let End::Finished { summary, outside_request } = outcome.end else { panic!("{:?}", outcome.end) };
+    let outcome = native(Box::new(script), vec![]).run(&turn, &Workspace { sandbox: &*sandbox }, &book).await;
+    let End::Finished(Finish { summary, outside_request, .. }) = outcome.end else {
+        panic!("{:?}", outcome.end)
+    };
     assert_eq!(
         (summary.as_str(), outside_request.as_deref()),
         ("Add.", Some("The linter is red on the base too."))

@@ -2,7 +2,7 @@
 
 mod world;
 
-use super::{End, Note, Record, Stop, Task, caps, compaction, history, prompt};
+use super::{End, Finish, Note, Record, Stop, Task, caps, compaction, history, prompt, tasks};
 use crate::domain::session::Spent;
 use crate::llm::{Message, Part, Reply};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn three_steps() -> Vec<Reply> {
 }
 
 fn finished(summary: &str) -> End {
-    End::Finished { summary: summary.into(), outside_request: None }
+    End::Finished(Finish { summary: summary.into(), ..Finish::default() })
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_round_goes_on_from_every_record_as_if_nothing_had_happened() {
         let sandbox = Memory { files: Arc::new(buggy().into()), ..Memory::default() };
         first.files = Arc::clone(&sandbox.files);
         let workspace = super::Workspace { sandbox: &sandbox };
-        let engine = super::native(Box::new(script.clone()));
+        let engine = super::native(Box::new(script.clone()), vec![]);
         let begun = turn(request(""));
         tokio::select! {
             outcome = engine.run(&begun, &workspace, &first) => panic!("ended: {outcome:?}"),
@@ -302,7 +302,7 @@ proptest! {
     #[test]
     fn f18_an_issue_stays_inside_its_fence(body in "(\\PC|\n|# Task|<<<DATA [0-9a-f]{16}|DATA [0-9a-f]{16}>>>|```){0,80}") {
         let shown = clean(&body);
-        let Message::User { text } = prompt::task(&turn(request(&body))) else { panic!("not ours") };
+        let Message::User { text } = tasks::task(&turn(request(&body))) else { panic!("not ours") };
         let label = text.split("`<<<DATA ").nth(1).and_then(|rest| rest.get(..16)).expect("a label").to_owned();
         let close = format!("\nDATA {label}>>>");
         let (outside, inside): (Vec<_>, Vec<_>) = text.split(&format!("\n<<<DATA {label} (")).enumerate().map(|(n, part)| {
@@ -323,7 +323,7 @@ fn notes_and_refusals_are_capped() {
     let notes = vec![Note { text: long.clone() }; 100];
     let Message::User { text } = prompt::notes(&notes) else { panic!("not ours") };
     assert!(text.len() < caps::NOTES * (caps::NOTE + 100));
-    let Message::User { text } = prompt::task(&turn(Task::Refused(vec![long; 100]))) else {
+    let Message::User { text } = tasks::task(&turn(Task::Refused(vec![long; 100]))) else {
         panic!("not ours")
     };
     assert!(text.len() < caps::REASONS * (caps::LINE + 100) + 2000);

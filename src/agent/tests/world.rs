@@ -1,7 +1,9 @@
 //! A round's surroundings in a few lines: a model that plays a script, a sandbox that is an MCP server in this process over
 //! files in memory, and a journal that can be read, that can stop a round and behind which a process can die.
 
-use crate::agent::{Engine, Journal, Note, Outcome, Record, RedCheck, Stop, Task, Turn, Workspace, native};
+use crate::agent::{
+    About, Engine, Journal, Note, Outcome, Record, RedCheck, Stop, Task, Turn, Workspace, native,
+};
 use crate::domain::{Limits, text::Clean};
 use crate::llm::{Ask, Message, Model, ModelError, Part, Reply, Usage};
 use crate::sandbox::{Command, Process, Sandbox, SandboxError};
@@ -281,18 +283,15 @@ pub(super) fn turn(task: Task) -> Turn {
         task,
         history: vec![],
         resumed: false,
+        model: None,
+        template: None,
         limits: Limits::default(),
     }
 }
 
 pub(super) fn request(body: &str) -> Task {
-    Task::Request {
-        title: clean("Sums are wrong"),
-        body: clean(body),
-        trusted: false,
-        instruction: clean("fix the sum"),
-        notes: vec![],
-    }
+    let about = About { is_pull: false, title: clean("Sums are wrong"), body: clean(body), trusted: false };
+    Task::Request { about, instruction: clean("fix the sum"), plan: None, notes: vec![] }
 }
 
 pub(super) fn red(name: &str) -> RedCheck {
@@ -319,6 +318,6 @@ pub(super) async fn run(script: &Script, turn: &Turn, files: Files, book: &mut B
 /// The same in a given sandbox.
 pub(super) async fn run_in(sandbox: &Memory, script: &Script, turn: &Turn, book: &mut Book) -> Outcome {
     book.files = Arc::clone(&sandbox.files);
-    let engine: Box<dyn Engine> = native(Box::new(script.clone()));
+    let engine: Box<dyn Engine> = native(Box::new(script.clone()), vec![]);
     engine.run(turn, &Workspace { sandbox }, book).await
 }

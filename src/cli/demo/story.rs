@@ -141,6 +141,8 @@ impl Story {
                         format!("changed {}", files.join(", "))
                     }
                     Ending::Question { text } => format!("asks: {}", first(text)),
+                    Ending::Planned { text } => format!("plans: {}", first(text)),
+                    Ending::Reviewed { summary, .. } => format!("says: {}", first(summary)),
                     Ending::Nothing { .. } => "nothing to change".to_owned(),
                     Ending::Limit { which } | Ending::Budget { which } => format!("stopped: {which}"),
                     Ending::Refused { why } | Ending::Failed { why } => first(why),

@@ -10,7 +10,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a comment asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -74,7 +74,8 @@ pub struct Command {
 }
 
 /// Options of a command, within what the repository allows.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Options {
     /// Another model.
     #[serde(skip_serializing_if = "Option::is_none")]

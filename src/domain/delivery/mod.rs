@@ -183,16 +183,12 @@ pub enum Fact {
         /// What.
         text: String,
     },
-    /// A review that approves and asks for nothing.
-    Approved {
+    /// Who approves a pull request has changed.
+    Approvals {
         /// Where.
         place: Place,
         /// The pull request.
         number: Number,
-        /// The commit that was looked at.
-        head: Option<Sha>,
-        /// By whom.
-        by: Actor,
     },
     /// The App was removed from an account, or suspended there.
     InstallationGone {
@@ -227,7 +223,7 @@ impl Fact {
             Self::Pull { .. } => "a pull request has changed",
             Self::IssueClosed { .. } => "an issue is closed or gone",
             Self::Comment { .. } => "a comment without a command",
-            Self::Approved { .. } => "a pull request is approved",
+            Self::Approvals { .. } => "who approves a pull request has changed",
             Self::InstallationGone { .. } => "the App has no access any more",
             Self::RepositoriesRemoved { .. } => "repositories are out of the App's reach",
             Self::RepositoryGone { .. } => "a repository is gone or archived",

@@ -144,17 +144,20 @@ fn issue(hook: Part<'_>, us: &Us<'_>) -> Sorted {
 
 fn review(hook: Part<'_>, us: &Us<'_>) -> Sorted {
     let review = hook.at("review");
+    if hook.text("action") == "edited" {
+        return Err(EDITED);
+    }
+    let number = hook.at("pull_request").number().ok_or(NO_THREAD)?;
     match hook.text("action") {
         "submitted" => {}
-        "edited" => return Err(EDITED),
-        _ => return Err("a dismissed review asks for nothing"),
+        _ => return Ok(Delivery::Fact(Fact::Approvals { place: place(hook)?, number })),
     }
     let by = author(hook, review, us)?;
     let place = place(hook)?;
-    let number = hook.at("pull_request").number().ok_or(NO_THREAD)?;
     let text = review.text("body").to_owned();
-    if review.text("state").eq_ignore_ascii_case("approved") && text.trim().is_empty() {
-        return Ok(Delivery::Fact(Fact::Approved { place, number, head: review.sha("commit_id"), by }));
+    // Somebody who approves is content: what they say besides is for the next time, unless it is a command.
+    if review.text("state").eq_ignore_ascii_case("approved") && !commands(&text, On::Pull, us) {
+        return Ok(Delivery::Fact(Fact::Approvals { place, number }));
     }
     let id = review.id("id").ok_or("it names no review")?;
     Ok(trigger(place, number, On::Pull, Asked::Review(id), by, text))

@@ -97,8 +97,17 @@ fn what_people_say_and_do() {
         ("issues", issue("transferred", &alice(), "x"), "fact: an issue is closed or gone"),
         ("pull_request_review", review(&alice(), "changes_requested", ""), "trigger: a review was submitted"),
         ("pull_request_review", review(&alice(), "commented", "why?"), "trigger: a review was submitted"),
-        ("pull_request_review", review(&alice(), "approved", "but"), "trigger: a review was submitted"),
-        ("pull_request_review", review(&alice(), "approved", ""), "fact: a pull request is approved"),
+        ("pull_request_review", review(&alice(), "approved", "/code but"), "trigger: a review was submitted"),
+        (
+            "pull_request_review",
+            review(&alice(), "approved", "fine"),
+            "fact: who approves a pull request has changed",
+        ),
+        (
+            "pull_request_review",
+            review(&alice(), "approved", ""),
+            "fact: who approves a pull request has changed",
+        ),
     ];
     for (event, payload, expected) in cases {
         assert_eq!(does(event, &payload), expected, "{payload}");

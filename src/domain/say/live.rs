@@ -58,8 +58,10 @@ fn publishing(commit: &str, voice: &Voice<'_>) -> Face {
 fn watching(voice: &Voice<'_>) -> Face {
     let facts = voice.facts();
     let draft = facts.pull.as_ref().is_some_and(|pull| pull.draftable);
-    let name = if draft { format!("Draft {}", voice.pull()) } else { voice.pull() };
-    let round = format!("Round {} of {}", facts.round.max(1), voice.limits().rounds.max(facts.round));
+    let round = match facts.round {
+        0 => "No round so far".to_owned(),
+        round => format!("Round {round} of {}", voice.rounds()),
+    };
     let progress = match voice.tally() {
         Some(tally) => format!("{round}: {tally}. {}", voice.as_of()),
         None => format!("{round}. {}", voice.as_of()),
@@ -69,16 +71,10 @@ fn watching(voice: &Voice<'_>) -> Face {
         None if facts.in_merge_queue => {
             (format!("{} is in the merge queue; nothing is pushed meanwhile.", voice.pull()), String::new())
         }
-        None => (
-            format!("{name} is up; CI is running."),
-            format!(
-                "{} will be asked for review when it is green.",
-                words::code(&facts.request.asker.login, 40)
-            ),
-        ),
+        None => up(voice, draft),
     };
-    let not_draft =
-        if facts.pull.is_some() && !draft { "It is not ready: drafts are not offered here." } else { "" };
+    let ordinary = facts.pull.is_some() && facts.guest.is_none() && !draft;
+    let not_draft = if ordinary { "It is not ready: drafts are not offered here." } else { "" };
     let before = facts.rounds.len().checked_sub(2).and_then(|at| facts.rounds.get(at));
     let before = before.map_or(String::new(), |note| {
         format!("Round {}: {}.", note.number, words::inline(note.result.trim_end_matches('.'), 160))
@@ -89,6 +85,18 @@ fn watching(voice: &Voice<'_>) -> Face {
         lines: vec![progress, before, not_draft.to_owned(), ways(voice), kept(voice)],
         ..Face::default()
     }
+}
+
+/// Nothing but CI is waited for.
+fn up(voice: &Voice<'_>, draft: bool) -> (String, String) {
+    let asker = words::code(&voice.facts().request.asker.login, 40);
+    let pull = voice.pull();
+    if voice.facts().guest.is_some() {
+        let lead = format!("CI is running on {} of {pull}.", voice.head());
+        return (lead, format!("{asker} will be told how it comes out."));
+    }
+    let name = if draft { format!("Draft {pull}") } else { pull };
+    (format!("{name} is up; CI is running."), format!("{asker} will be asked for review when it is green."))
 }
 
 fn waiting(question: &Question, voice: &Voice<'_>) -> Face {

@@ -22,7 +22,7 @@ pub fn message(
     let (first, second) = match message {
         // It stands at the start of a line, where the same words may mean something else.
         Message::CannotFollow { text } => (text::harmless(&words::inline(text, LIMIT)), String::new()),
-        Message::Answer | Message::Question => {
+        Message::Answer | Message::Question | Message::Status { .. } => {
             let face = face::face(&voice);
             (face.lead.clone(), [question(state), act(&face)].concat())
         }

@@ -12,6 +12,7 @@ mod outcome;
 mod pull;
 mod remark;
 mod report;
+mod review;
 mod voice;
 mod words;
 
@@ -19,6 +20,7 @@ pub use commit::{branch, commit};
 pub use message::message;
 pub use pull::pull;
 pub use remark::{awaiting_approval, rerun};
+pub use review::{line_comment, reply, review};
 
 use crate::domain::{Limits, State, Timestamp, policy::Survey, text};
 use voice::Voice;

@@ -32,12 +32,42 @@ pub(super) fn face(outcome: &Outcome, voice: &Voice<'_>) -> Face {
         Outcome::EngineFailed { why } => engine_failed(why, voice),
         Outcome::StoodDown { head } => stood_down(head.short(), voice),
         Outcome::NoAnswer => no_answer(voice),
+        Outcome::Conflict => conflict(voice),
+        Outcome::Reviewed => plain(format!("{} is reviewed at {}.", voice.pull(), voice.head())),
+        Outcome::PatchOffered => patch_offered(voice),
         Outcome::Reopened => plain(format!("{} is open again; it waits for a command.", voice.pull())),
         Outcome::Merged => plain(format!("{} is merged; the work on it is over.", voice.pull())),
         Outcome::Closed => closed(voice),
         Outcome::IssueClosed => plain(format!("{} was closed, so the work on it is over.", voice.thread())),
         Outcome::NoAccess => no_access(voice),
     }
+}
+
+fn conflict(voice: &Voice<'_>) -> Face {
+    let base = words::code(&voice.facts().base.branch, 60);
+    told(
+        format!("Needs you: {} conflicts with its base {}.", voice.pull(), voice.after_rounds()),
+        vec![
+            format!(
+                "Seen: it cannot be merged into {base} as it is, and all rounds of this request are used up."
+            ),
+            format!("{} has it merged; or merge {base} yourself.", voice.command("rebase")),
+        ],
+    )
+}
+
+fn patch_offered(voice: &Voice<'_>) -> Face {
+    let whose = match voice.facts().guest.as_ref().and_then(|guest| guest.fork.as_ref()) {
+        Some(fork) => format!(
+            "Seen: its branch is in {}, where fixpoint may not push.",
+            words::code(&fork.to_string(), 80)
+        ),
+        None => "Seen: its branch is one that fixpoint may not push to.".to_owned(),
+    };
+    told(
+        format!("A patch for {}: its branch cannot be pushed to.", voice.pull()),
+        vec![whose, voice.thinks(), voice.patch_line()],
+    )
 }
 
 fn plain(lead: String) -> Face {
@@ -50,6 +80,7 @@ fn told(lead: String, lines: Vec<String>) -> Face {
 
 fn green(voice: &Voice<'_>) -> Face {
     let ready = match &voice.facts().pull {
+        _ if voice.facts().guest.is_some() => "is green",
         Some(Pull { draftable: false, .. }) => "is green and open for review",
         _ => "is ready for review",
     };
@@ -96,7 +127,10 @@ fn needs_person(voice: &Voice<'_>) -> Face {
 }
 
 fn no_ci(voice: &Voice<'_>) -> Face {
-    let lead = format!("{} is ready for review, but no check ran on it.", voice.pull());
+    let lead = match voice.facts().guest {
+        Some(_) => format!("No check ran on {}.", voice.pull()),
+        None => format!("{} is ready for review, but no check ran on it.", voice.pull()),
+    };
     let seen = format!(
         "Seen: this repository ran no check on {}; nothing but the agent tried the change.",
         voice.head()

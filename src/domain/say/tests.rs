@@ -7,7 +7,8 @@ use crate::domain::{
     ids::*,
     policy::Flag,
     session::{
-        Base, Cause, Facts, Message, Outcome, Pull, Question, Request, RoundNote, Spent, Subject, Thread,
+        Base, Cause, Facts, Message, Outcome, Pull, Question, Request, RoundNote, Spent, Start, Subject,
+        Thread, start,
     },
 };
 
@@ -30,66 +31,51 @@ fn red() -> Failure {
 }
 
 fn state(phase: Phase) -> State {
-    State {
-        facts: Facts {
-            installation: InstallationId(1),
-            repo: Repo { id: RepoId(2), owner: "acme".into(), name: "pager".into() },
-            public: false,
-            thread: Thread {
-                number: Number(481),
-                title: "Page -1 for an empty list".into(),
-                body: String::new(),
-                trusted: true,
-            },
-            request: Request {
-                asker: Actor { id: UserId(3), login: "alice".into() },
-                instruction: "an empty list has one empty page".into(),
-                source: Subject::Comment(CommentId(4)),
-            },
-            request_no: 1,
-            round: 2,
-            cause: Cause::RedCi,
-            base: Base { branch: "main".into(), sha: Some(sha('0')) },
-            branch: "fixpoint/481-page-1-for-an-empty-list".into(),
-            head: Some(sha('4')),
-            head_tree: None,
-            start: None,
-            survey: None,
-            told: true,
-            as_of: Timestamp(50_760_000),
-            pull: Some(Pull { number: Number(482), draftable: true }),
-            kept: vec![],
-            notes: vec![],
-            stopping: false,
-            flags: vec![],
-            seen: vec![],
-            tainted: false,
-            in_merge_queue: false,
-            spent: Spent { tokens: 212_000, micros: 610_000 },
-            rounds: vec![
-                RoundNote {
-                    number: 1,
-                    cause: Cause::Asked,
-                    commit: Some(sha('9')),
-                    result: "`test (windows)` failed: path separator".into(),
-                },
-                RoundNote {
-                    number: 2,
-                    cause: Cause::RedCi,
-                    commit: Some(sha('4')),
-                    result: "CI is running".into(),
-                },
-            ],
-            failures: vec![],
-            exception: None,
-            summary: Some("Give an empty list one page.\n\nThe pager subtracted one from zero.".into()),
-            remark: None,
-            reruns: vec![],
-            tally: Some((3, 9)),
-            since: Timestamp(0),
+    let asker = Actor { id: UserId(3), login: "alice".into() };
+    let from = Start {
+        installation: InstallationId(1),
+        repo: Repo { id: RepoId(2), owner: "acme".into(), name: "pager".into() },
+        public: false,
+        thread: Thread {
+            number: Number(481),
+            title: "Page -1 for an empty list".into(),
+            body: String::new(),
+            trusted: true,
         },
-        phase,
-    }
+        request: Request::run(
+            asker,
+            "an empty list has one empty page".into(),
+            Subject::Comment(CommentId(4)),
+        ),
+        base: "main".into(),
+        branch: "fixpoint/481-page-1-for-an-empty-list".into(),
+        on: None,
+    };
+    let (state, _) = start(from, Timestamp(0));
+    let round = |number, cause, commit, result: &str| RoundNote {
+        number,
+        cause,
+        commit: Some(sha(commit)),
+        result: result.into(),
+    };
+    let facts = Facts {
+        round: 2,
+        cause: Cause::RedCi,
+        base: Base { branch: "main".into(), sha: Some(sha('0')) },
+        head: Some(sha('4')),
+        told: true,
+        as_of: Timestamp(50_760_000),
+        pull: Some(Pull { number: Number(482), draftable: true }),
+        spent: Spent { tokens: 212_000, micros: 610_000 },
+        rounds: vec![
+            round(1, Cause::Asked, '9', "`test (windows)` failed: path separator"),
+            round(2, Cause::RedCi, '4', "CI is running"),
+        ],
+        summary: Some("Give an empty list one page.\n\nThe pager subtracted one from zero.".into()),
+        tally: Some((3, 9)),
+        ..state.facts
+    };
+    State { facts, phase }
 }
 
 fn context(limits: &Limits) -> Context<'_> {

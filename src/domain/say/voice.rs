@@ -41,7 +41,12 @@ impl<'a> Voice<'a> {
 
     /// `round 2 of 3`.
     pub(super) fn round(&self) -> String {
-        format!("round {} of {}", self.facts().round.max(1), self.limits().rounds.max(self.facts().round))
+        format!("round {} of {}", self.facts().round.max(1), self.rounds())
+    }
+
+    /// How many rounds the request may have.
+    pub(super) fn rounds(&self) -> u32 {
+        self.facts().cap(self.limits()).max(self.facts().round)
     }
 
     /// `after 3 rounds`.

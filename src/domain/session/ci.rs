@@ -57,6 +57,9 @@ fn watched(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken {
 
 /// At rest the head may still change colour: a re-run by hand, a check that came late.
 fn resting(next: &mut Next<'_>, outcome: &Outcome, verdict: Verdict) -> Taken {
+    if next.state.facts.guest.is_some() {
+        return Err("a person's pull request: nobody asked for more");
+    }
     match (verdict, outcome) {
         (Verdict::Green { .. }, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. }) => {
             Err("it is known to be green, or not ours")
@@ -102,7 +105,8 @@ fn red(next: &mut Next<'_>, failures: Vec<Failure>, tally: (u32, u32)) {
     let said =
         failures.first().map_or_else(|| "red".to_owned(), |f| format!("`{}` failed: {}", f.check, f.line));
     next.note_result(&said);
-    let (rounds, facts) = (next.limits.rounds, next.facts());
+    let rounds = next.state.facts.cap(next.limits);
+    let facts = next.facts();
     facts.tally = Some(tally);
     if let Some(tree) = facts.head_tree.clone() {
         facts.seen.extend(failures.iter().map(|f| (f.signature.clone(), tree.clone())));

@@ -1,6 +1,7 @@
 //! What the outside world will notice. Each effect is a row: the intent before the act, the result after it.
 
-use crate::domain::ids::{CommentId, Sha, UserId};
+use super::LineComment;
+use crate::domain::ids::{CommentId, Number, Repo, Sha, UserId};
 use serde::{Deserialize, Serialize};
 
 /// One act that must happen once. Each knows how to look before it acts.
@@ -23,6 +24,12 @@ pub enum Effect {
         commit: Sha,
         /// What the branch must be at; `None`: it must not exist.
         expected: Option<Sha>,
+        /// The fork that the branch is in; `None`: the repository itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fork: Option<Repo>,
+        /// The commit does not stand on `expected` but replaces it.
+        #[serde(default)]
+        rewrites: bool,
     },
     /// Find the pull request of our branch, or open it.
     OpenPull {
@@ -49,6 +56,35 @@ pub enum Effect {
         /// The request it belongs to: one message of a kind in a request, the same again edits it.
         request_no: u32,
     },
+    /// Answer a thread of a review.
+    Reply {
+        /// The pull request.
+        pull: Number,
+        /// The reviewer's comment.
+        to: u64,
+        /// The commit that came of the review, if one did.
+        commit: Option<Sha>,
+        /// What the agent says to it.
+        words: Option<String>,
+    },
+    /// Post a review.
+    Review {
+        /// The pull request.
+        pull: Number,
+        /// The commit that was looked at.
+        head: Sha,
+        /// What is said of the whole.
+        summary: String,
+        /// What is said of lines.
+        comments: Vec<LineComment>,
+        /// The request it answers.
+        request_no: u32,
+    },
+    /// Take the label off that started the work.
+    Unlabel {
+        /// Which.
+        label: String,
+    },
     /// Start a check's failed jobs again.
     Rerun {
         /// The check's name.
@@ -73,6 +109,11 @@ pub enum Message {
     Answer,
     /// The agent or the policy asks something.
     Question,
+    /// Where it stands, because somebody asked.
+    Status {
+        /// In which comment: each is answered by one of its own.
+        asked: CommentId,
+    },
     /// A command that could not be followed, with why and what would work.
     CannotFollow {
         /// The sentence.
@@ -88,4 +129,21 @@ pub enum Subject {
     Body,
     /// A comment of the conversation.
     Comment(CommentId),
+    /// A submitted review.
+    Review(u64),
+    /// A label.
+    Label,
+    /// A button of our check run.
+    Button(u64),
+    /// CI of a commit, by the repository's rule.
+    Checks,
+    /// A person at the machine that fixpoint runs on.
+    Operator,
+}
+
+impl Subject {
+    /// GitHub lets a reaction be put on it.
+    pub fn takes_reactions(self) -> bool {
+        matches!(self, Self::Body | Self::Comment(_))
+    }
 }

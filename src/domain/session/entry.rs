@@ -1,6 +1,6 @@
 //! What may happen to a session. Every entry is stored before it is stepped, with its time and limits.
 
-use super::{Outcome, Request, Spent};
+use super::{Approval, LineComment, Outcome, Request, Spent};
 use crate::domain::{
     ids::{Actor, CommentId, Number, Sha},
     policy::{Flag, Survey},
@@ -39,6 +39,21 @@ pub enum Entry {
         head: Sha,
         /// What was found.
         verdict: Verdict,
+    },
+    /// The head cannot be merged with the base as it is.
+    Conflicted {
+        /// The base's commit.
+        base: Sha,
+    },
+    /// The pull request goes to another branch now.
+    Retargeted {
+        /// Which.
+        base: String,
+    },
+    /// Who approves the pull request now, all of it read anew.
+    Approvals {
+        /// Everybody who does.
+        approvals: Vec<Approval>,
     },
     /// The pull request was closed.
     PullClosed {
@@ -121,6 +136,13 @@ pub enum Ask {
         /// By whom, where; its instruction is empty.
         request: Request,
     },
+    /// Say where it stands.
+    Status {
+        /// Who wants to know.
+        by: Actor,
+        /// In which comment.
+        comment: CommentId,
+    },
     /// The one question it waits for is answered with yes.
     Approve {
         /// Who approves.
@@ -195,6 +217,9 @@ pub struct RoundEnd {
     pub spent: Spent,
     /// Text by people without write access reached the model in it.
     pub tainted: bool,
+    /// What the agent answers to the threads of a review, by comment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<(u64, String)>,
 }
 
 /// How a round's work ended.
@@ -215,6 +240,24 @@ pub enum Ending {
         survey: Survey,
         /// The policy wants a person to see the change before it is pushed.
         ask_first: bool,
+        /// The commit of the base that it takes in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        takes_in: Option<Sha>,
+        /// It does not stand on the head but replaces it: a rebase of our own branch.
+        #[serde(default)]
+        rewrites: bool,
+    },
+    /// A plan, to be approved.
+    Planned {
+        /// As the agent put it.
+        text: String,
+    },
+    /// A review, to be posted.
+    Reviewed {
+        /// The agent's summary.
+        summary: String,
+        /// Its comments on lines.
+        comments: Vec<LineComment>,
     },
     /// The agent asks something.
     Question {

@@ -1,8 +1,12 @@
 //! A session: one line of work on one branch, as a state that only [`step()`] may change.
 
+mod asked;
 mod ci;
 mod effect;
 mod entry;
+mod outside;
+mod own;
+mod request;
 mod state;
 mod step;
 #[cfg(test)]
@@ -10,7 +14,8 @@ mod tests;
 
 pub use effect::{Effect, Message, Subject};
 pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Whose};
+pub use request::{Job, LineComment, LineNote, Request};
 pub use state::{
-    Base, Exception, Facts, Outcome, Phase, Pull, Question, Request, RoundNote, Spent, State, Thread,
+    Approval, Base, Exception, Facts, Guest, Outcome, Phase, Pull, Question, RoundNote, Spent, State, Thread,
 };
-pub use step::{IllegalTransition, Start, Step, start, step};
+pub use step::{IllegalTransition, OnPull, Start, Step, start, step};

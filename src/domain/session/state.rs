@@ -1,9 +1,9 @@
 //! What is true of a session: the facts that hold in every phase, and the phase with the data that is true only in it.
 
-use super::{Cause, Subject};
+use super::{Cause, Job, Request};
 use crate::domain::{
-    Failure,
-    ids::{Actor, InstallationId, Number, Repo, Sha},
+    Failure, Limits,
+    ids::{Actor, InstallationId, Number, Repo, Sha, UserId},
     policy::{Flag, Survey},
     time::Timestamp,
 };
@@ -148,6 +148,12 @@ pub enum Outcome {
     },
     /// Nobody answered within the wait.
     NoAnswer,
+    /// The pull request cannot be merged with its base as it is, and the rounds are used up.
+    Conflict,
+    /// A review of the pull request was posted.
+    Reviewed,
+    /// The change is done, but the branch is not one that may be pushed to: it is a patch in the answer.
+    PatchOffered,
     /// The pull request was closed and opened again; it waits for a command.
     Reopened,
     /// The pull request was merged.
@@ -189,14 +195,41 @@ pub struct Facts {
     pub head_tree: Option<Sha>,
     /// The commit the present (or last) round started from.
     pub start: Option<Sha>,
+    /// The base branch's commit when that round began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tip: Option<Sha>,
     /// The pull request, once open.
     pub pull: Option<Pull>,
+    /// The branch and the pull request are a person's, and this is what is known of them; `None`: they are ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Guest>,
     /// Requests that wait for this one's answer.
     pub kept: Vec<Request>,
     /// Plain comments of writers for the next round.
     pub notes: Vec<String>,
     /// Somebody said stop while it could not stop at once.
     pub stopping: bool,
+    /// The plan that was approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// Reviews that were worked on, over all requests.
+    #[serde(default)]
+    pub reviews: u32,
+    /// What the agent answers to the threads of the review, by comment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replies: Vec<(u64, String)>,
+    /// Who approved which commit of the pull request, as GitHub last said.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
+    /// The base commit that the head could not be merged with: noted once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<Sha>,
+    /// Something wrong in the repository's own configuration, with its place; its defaults were used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+    /// The commit on its way to GitHub replaces the head: a rebase of our own branch.
+    #[serde(default)]
+    pub rewrites: bool,
     /// What in the pushed change wants a person's look.
     pub flags: Vec<Flag>,
     /// What the change touches, counted.
@@ -245,17 +278,6 @@ pub struct Thread {
     pub trusted: bool,
 }
 
-/// What a person or rule asked once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
-    /// Who asked; asked for review at the end.
-    pub asker: Actor,
-    /// What to do; empty means "what the issue says".
-    pub instruction: String,
-    /// What asked: a comment, the issue's body.
-    pub source: Subject,
-}
-
 /// What the work started from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Base {
@@ -272,6 +294,26 @@ pub struct Pull {
     pub number: Number,
     /// False where the repository's plan has no drafts.
     pub draftable: bool,
+}
+
+/// What is known of a person's pull request that is worked on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guest {
+    /// Who opened it.
+    pub author: Actor,
+    /// The fork its branch is in; `None`: the repository itself.
+    pub fork: Option<Repo>,
+    /// Its branch may be pushed to, as far as GitHub tells: tried once.
+    pub pushable: bool,
+}
+
+/// Somebody approved a commit of the pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Who.
+    pub by: UserId,
+    /// Which commit.
+    pub head: Sha,
 }
 
 /// A red check that a request may end with.
@@ -308,9 +350,34 @@ pub struct RoundNote {
 }
 
 impl Facts {
+    /// How many rounds the present request may have.
+    pub fn cap(&self, limits: &Limits) -> u32 {
+        self.request.options.rounds.unwrap_or(limits.rounds).min(limits.rounds)
+    }
+
+    /// The rounds of the present request change nothing.
+    pub fn is_read_only(&self) -> bool {
+        self.request.job.is_read_only()
+    }
+
+    /// The threads of the review that the present request answers.
+    pub fn threads(&self) -> &[super::LineNote] {
+        match &self.request.job {
+            Job::Feedback { threads, .. } => threads,
+            _ => &[],
+        }
+    }
+
     /// Is the one red check the one that the request ended with?
     pub fn excepts(&self, failures: &[Failure]) -> bool {
         matches!((&self.exception, failures), (Some(known), [only]) if only.signature == known.signature)
+    }
+}
+
+impl Outcome {
+    /// Nothing is wrong with the pull request.
+    pub fn is_well(&self) -> bool {
+        matches!(self, Self::Green | Self::NeedsPerson | Self::NoCi)
     }
 }
 
@@ -318,6 +385,16 @@ impl State {
     /// Is a request being worked on (not resting, not done)?
     pub fn is_live(&self) -> bool {
         !matches!(self.phase, Phase::Resting { .. } | Phase::Done { .. })
+    }
+
+    /// Is a conflict with the base ours to mend now? Only of a branch of ours that is watched or well.
+    pub fn keeps_up(&self) -> bool {
+        let watched = match &self.phase {
+            Phase::Watching { .. } => true,
+            Phase::Resting { outcome } => outcome.is_well(),
+            _ => false,
+        };
+        watched && self.facts.guest.is_none()
     }
 
     /// Is it over?

@@ -1,11 +1,10 @@
 //! The one transition: what an entry makes of a state. A branch an entry here, the work of each in its own function.
 
 use super::{
-    Ask, Base, Cause, Deadline, Effect, Ending, Entry, Exception, Facts, Message, NotPushed, Outcome, Phase,
-    Question, Request, RoundEnd, RoundNote, Spent, State, Subject, Thread, Whose, ci,
+    Ask, Base, Cause, Effect, Entry, Facts, Guest, Job, Message, Outcome, Phase, Pull, Question, Request,
+    Spent, State, Thread, ci,
 };
 use crate::domain::{
-    failure::Kind,
     ids::{InstallationId, Repo, Sha},
     limits::Limits,
     time::Timestamp,
@@ -45,13 +44,33 @@ pub struct Start {
     pub request: Request,
     /// The branch the pull request will go to.
     pub base: String,
-    /// The name of our branch.
+    /// The name of our branch, or of the person's whose pull request is worked on.
     pub branch: String,
+    /// A person's pull request, where it is about one.
+    pub on: Option<OnPull>,
+}
+
+/// A person's pull request that a session begins on.
+#[derive(Clone, Debug)]
+pub struct OnPull {
+    /// Its number.
+    pub pull: Pull,
+    /// Its live head.
+    pub head: Sha,
+    /// Whose it is; `None`: it is ours, from a session that is over.
+    pub guest: Option<Guest>,
 }
 
 /// A new session and what must happen because of it.
 pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
-    let react = Effect::React { on: from.request.source };
+    let source = from.request.source;
+    let react = source.takes_reactions().then_some(Effect::React { on: source });
+    let cause = first_cause(&from.request.job);
+    let (pull, head, guest) = match from.on {
+        Some(on) => (Some(on.pull), Some(on.head), on.guest),
+        None => (None, None, None),
+    };
+    let phase = first_phase(&from.request.job, head.as_ref(), now);
     let facts = Facts {
         installation: from.installation,
         repo: from.repo,
@@ -60,16 +79,25 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         request: from.request,
         request_no: 1,
         round: 0,
-        cause: Cause::Asked,
+        cause,
         base: Base { branch: from.base, sha: None },
         branch: from.branch,
-        head: None,
+        head,
         head_tree: None,
         start: None,
-        pull: None,
+        tip: None,
+        pull,
+        guest,
         kept: Vec::new(),
         notes: Vec::new(),
         stopping: false,
+        plan: None,
+        reviews: 0,
+        replies: Vec::new(),
+        approvals: Vec::new(),
+        conflict: None,
+        notice: None,
+        rewrites: false,
         flags: Vec::new(),
         survey: None,
         seen: Vec::new(),
@@ -87,7 +115,25 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         since: now,
         as_of: now,
     };
-    (State { facts, phase: Phase::Queued }, vec![react])
+    (State { facts, phase }, react.into_iter().collect())
+}
+
+/// What a request's first round is for.
+fn first_cause(job: &Job) -> Cause {
+    match job {
+        Job::Run | Job::Plan | Job::Review => Cause::Asked,
+        Job::Fix => Cause::RedCi,
+        Job::Rebase => Cause::Conflict,
+        Job::Feedback { .. } => Cause::Review,
+    }
+}
+
+/// Where a request begins: what is to be mended is asked of CI first.
+fn first_phase(job: &Job, head: Option<&Sha>, now: Timestamp) -> Phase {
+    match (job, head) {
+        (Job::Fix, Some(_)) => Phase::Watching { since: now },
+        _ => Phase::Queued,
+    }
 }
 
 /// What `entry` makes of `state`, at `now` and within `limits`.
@@ -103,11 +149,19 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
         Entry::Asked { ask: Ask::Run { request } } => next.asked(request),
         Entry::Asked { ask: Ask::Retry { request } } => next.retry(request),
         Entry::Asked { ask: Ask::Approve { by } } => next.approved(&by.login),
+        Entry::Asked { ask: Ask::Status { by, comment } } => next.status(by.login, comment),
         Entry::Asked { ask: Ask::Stop { .. } } => next.stopped(),
         Entry::Asked { ask: Ask::Mistaken { by, sentence } } => next.cannot_follow(&by.login, &sentence),
         Entry::Noted { text, comment, .. } => next.noted(text, comment),
         Entry::HeadMoved { head, whose } => next.head_moved(head, whose),
         Entry::Judged { head, verdict } => ci::judged(&mut next, &head, verdict),
+        Entry::Conflicted { base } => next.conflicted(base),
+        Entry::Retargeted { base } => next.retargeted(base),
+        Entry::Approvals { approvals } if approvals == state.facts.approvals => Err("known already"),
+        Entry::Approvals { approvals } => {
+            next.facts().approvals = approvals;
+            Ok(())
+        }
         Entry::PullClosed { merged } => next.pull_closed(merged),
         Entry::PullReopened { head } => next.reopened(head),
         Entry::BranchDeleted => next.over(Outcome::Closed),
@@ -123,7 +177,7 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
         Entry::RoundEnded { end } => next.round_ended(end)?,
         Entry::Pushed { commit } => next.pushed(&commit)?,
         Entry::NotPushed { why } => next.not_pushed(why)?,
-        Entry::PullOpened { number, draftable } => next.pull_opened(super::Pull { number, draftable }),
+        Entry::PullOpened { number, draftable } => next.pull_opened(Pull { number, draftable }),
     };
     next.facts().as_of = now;
     Ok(match verdict {
@@ -148,304 +202,21 @@ impl Next<'_> {
         &mut self.state.facts
     }
 
-    /// From the first push on there is a pull request, or one about to be opened.
-    fn has_pull(&self) -> bool {
+    /// From the first push on there is a pull request, or one about to be opened; on a person's there is one at once.
+    pub(super) fn has_pull(&self) -> bool {
         self.state.facts.head.is_some()
-    }
-
-    // ---- what people ask ----
-
-    fn asked(&mut self, request: Request) -> Taken {
-        self.effects.push(Effect::React { on: request.source });
-        match self.state.phase {
-            Phase::Queued => {
-                let instruction = &mut self.facts().request.instruction;
-                *instruction = [instruction.as_str(), &request.instruction].join("\n\n").trim().to_owned();
-            }
-            // A working agent is told at its next turn; what it was not told of becomes a request of its own.
-            Phase::Working | Phase::Publishing { .. } => self.facts().kept.push(request),
-            Phase::Waiting { question: Question::Agent { .. }, .. } => self.begin(request, Cause::Answered),
-            _ => self.begin(request, Cause::Asked),
-        }
-        Ok(())
-    }
-
-    fn retry(&mut self, mut request: Request) -> Taken {
-        if matches!(self.state.phase, Phase::Queued | Phase::Working | Phase::Publishing { .. }) {
-            return self.cannot_follow(&request.asker.login, "It is being worked on already.");
-        }
-        self.effects.push(Effect::React { on: request.source });
-        request.instruction.clone_from(&self.state.facts.request.instruction);
-        let cause = if self.state.facts.failures.is_empty() { Cause::Asked } else { Cause::RedCi };
-        self.begin(request, cause);
-        Ok(())
-    }
-
-    fn approved(&mut self, by: &str) -> Taken {
-        match self.state.phase.clone() {
-            Phase::Waiting { question: Question::Plan { .. }, .. } => self.queue(Cause::Answered),
-            Phase::Waiting { question: Question::Publish { commit, tree }, .. } => self.publish(commit, tree),
-            Phase::Resting { outcome: Outcome::NeedsPerson } => {
-                self.facts().flags.clear();
-                self.rest(Outcome::Green);
-            }
-            _ => return self.cannot_follow(by, "Nothing waits for an approval here."),
-        }
-        Ok(())
-    }
-
-    fn stopped(&mut self) -> Taken {
-        self.facts().kept.clear();
-        match self.state.phase {
-            Phase::Resting { .. } => Err("nothing runs that could be stopped"),
-            // What is intended is finished first: a push that may have happened cannot be taken back.
-            Phase::Publishing { .. } => {
-                self.facts().stopping = true;
-                Ok(())
-            }
-            _ => {
-                self.note_result("stopped");
-                self.answer(Outcome::Stopped);
-                Ok(())
-            }
-        }
-    }
-
-    fn noted(&mut self, text: String, comment: crate::domain::CommentId) -> Taken {
-        self.facts().notes.push(text);
-        if self.state.phase == Phase::Working {
-            self.effects.push(Effect::React { on: Subject::Comment(comment) });
-        }
-        Ok(())
-    }
-
-    fn cannot_follow(&mut self, to: &str, why: &str) -> Taken {
-        let message = Message::CannotFollow { text: why.to_owned() };
-        self.say(message, to.to_owned());
-        Ok(())
-    }
-
-    // ---- what is seen outside ----
-
-    fn head_moved(&mut self, head: Sha, whose: Whose) -> Taken {
-        if self.state.facts.head.as_ref() == Some(&head) {
-            return Err("the head is known already");
-        }
-        match whose {
-            Whose::Ours => return Err("a commit of our own, older than the head"),
-            Whose::CleanMerge => {
-                self.new_head(head, None);
-                if !matches!(self.state.phase, Phase::Queued | Phase::Working | Phase::Waiting { .. }) {
-                    self.state.phase = Phase::Watching { since: self.now };
-                }
-            }
-            Whose::Foreign => {
-                self.new_head(head.clone(), None);
-                self.note_result("somebody else pushed");
-                self.answer(Outcome::StoodDown { head });
-            }
-        }
-        Ok(())
-    }
-
-    fn pull_closed(&mut self, merged: bool) -> Taken {
-        if let (true, Some(at)) = (merged, self.state.facts.head.clone()) {
-            let branch = self.state.facts.branch.clone();
-            self.effects.push(Effect::DeleteBranch { branch, at });
-        }
-        self.over(if merged { Outcome::Merged } else { Outcome::Closed })
-    }
-
-    fn reopened(&mut self, head: Sha) -> Taken {
-        if !matches!(self.state.phase, Phase::Done { outcome: Outcome::Closed }) {
-            return Err("it was not closed");
-        }
-        self.new_head(head, None);
-        self.state.phase = Phase::Resting { outcome: Outcome::Reopened };
-        Ok(())
-    }
-
-    fn merge_queue(&mut self, inside: bool) -> Taken {
-        self.facts().in_merge_queue = inside;
-        Ok(())
-    }
-
-    fn expired(&mut self, deadline: Deadline) -> Taken {
-        match (deadline, &self.state.phase) {
-            (Deadline::Person, Phase::Waiting { since, .. })
-                if self.now.since(*since) >= self.limits.person =>
-            {
-                self.answer(Outcome::NoAnswer);
-                Ok(())
-            }
-            (Deadline::Silence, _) if !self.state.facts.told && self.state.is_live() => {
-                self.tell();
-                Ok(())
-            }
-            _ => Err("nothing waits for that any more"),
-        }
-    }
-
-    // ---- what we do ourselves ----
-
-    fn round_began(&mut self, base: Sha, start: Sha) -> Result<Taken, IllegalTransition> {
-        self.expect("RoundBegan", self.state.phase == Phase::Queued)?;
-        // The cap's last line: whatever made a round begin, there is never one more.
-        if self.state.facts.round >= self.limits.rounds {
-            self.answer(Outcome::NotGreen { why: ci::cap(self.limits.rounds) });
-            return Ok(Ok(()));
-        }
-        let facts = self.facts();
-        facts.round += 1;
-        facts.base.sha.get_or_insert(base);
-        facts.start = Some(start);
-        facts.remark = None;
-        let note = RoundNote { number: facts.round, cause: facts.cause, commit: None, result: String::new() };
-        facts.rounds.push(note);
-        self.state.phase = Phase::Working;
-        Ok(Ok(()))
-    }
-
-    fn cannot_begin(&mut self, outcome: Outcome) -> Result<Taken, IllegalTransition> {
-        self.expect("CannotBegin", self.state.phase == Phase::Queued)?;
-        self.answer(outcome);
-        Ok(Ok(()))
-    }
-
-    fn round_ended(&mut self, end: RoundEnd) -> Result<Taken, IllegalTransition> {
-        let (now_at, then_at) =
-            ((self.state.facts.request_no, self.state.facts.round), (end.request_no, end.round));
-        self.expect("RoundEnded", then_at <= now_at)?;
-        if then_at < now_at || self.state.phase != Phase::Working {
-            return Ok(Err("the round was ended from outside before"));
-        }
-        let facts = self.facts();
-        facts.kept.drain(..end.requests_taken.min(facts.kept.len()));
-        facts.notes.drain(..end.notes_taken.min(facts.notes.len()));
-        facts.spent.tokens += end.spent.tokens;
-        facts.spent.micros += end.spent.micros;
-        facts.tainted |= end.tainted;
-        self.ended(end.ending);
-        Ok(Ok(()))
-    }
-
-    fn ended(&mut self, ending: Ending) {
-        match ending {
-            Ending::Changed { commit, tree, summary, flags, survey, ask_first } => {
-                let facts = self.facts();
-                facts.summary = Some(summary);
-                facts.flags = flags;
-                facts.survey = Some(survey);
-                if facts.seen.iter().any(|(_, seen)| *seen == tree) {
-                    let round = facts.round;
-                    self.note_result("the same tree as in an earlier round");
-                    let why = format!("Round {round} rebuilt an earlier round's tree, so it stopped.");
-                    self.answer(Outcome::NotGreen { why });
-                } else if ask_first {
-                    self.ask(Question::Publish { commit, tree });
-                } else {
-                    self.publish(commit, tree);
-                }
-            }
-            Ending::Question { text } => {
-                self.note_result("asked a question");
-                self.ask(Question::Agent { text });
-            }
-            Ending::Nothing { summary, outside_request } => match self.exception(outside_request) {
-                Some(exception) => ci::green_but_for(self, exception),
-                None => {
-                    self.note_result("nothing to change");
-                    self.answer(Outcome::NothingToChange { why: summary });
-                }
-            },
-            Ending::Limit { which } => {
-                self.note_result("a limit was reached");
-                self.answer(Outcome::Limit { which });
-            }
-            Ending::Budget { which } => {
-                self.note_result("the budget is used up");
-                self.answer(Outcome::Budget { which });
-            }
-            Ending::Refused { why } => {
-                self.note_result("not pushed");
-                self.answer(Outcome::Refused { why });
-            }
-            Ending::Failed { why } => {
-                self.note_result("could not work");
-                self.answer(Outcome::EngineFailed { why });
-            }
-        }
-    }
-
-    fn pushed(&mut self, done: &Sha) -> Result<Taken, IllegalTransition> {
-        let Phase::Publishing { commit, tree } = self.state.phase.clone() else {
-            let known = self.state.facts.head.as_ref() == Some(done);
-            self.expect("Pushed", known || !self.state.is_live())?;
-            return Ok(Err("the push is recorded already"));
-        };
-        self.expect("Pushed", commit == *done)?;
-        self.new_head(commit.clone(), Some(tree));
-        let facts = self.facts();
-        if let Some(note) = facts.rounds.last_mut() {
-            note.commit = Some(commit);
-        }
-        if facts.pull.is_none() {
-            let (branch, base) = (facts.branch.clone(), facts.base.branch.clone());
-            self.effects.push(Effect::OpenPull { branch, base });
-        }
-        self.state.phase = Phase::Watching { since: self.now };
-        if std::mem::take(&mut self.facts().stopping) {
-            self.answer(Outcome::Stopped);
-        } else {
-            self.next_kept();
-        }
-        Ok(Ok(()))
-    }
-
-    fn not_pushed(&mut self, why: NotPushed) -> Result<Taken, IllegalTransition> {
-        // Pushed it may be, but there is no pull request: the same end.
-        let unopened = self.state.facts.pull.is_none();
-        let waits = match self.state.phase {
-            Phase::Publishing { .. } => true,
-            Phase::Watching { .. } => unopened,
-            _ => false,
-        };
-        if !waits {
-            self.expect("NotPushed", unopened || !self.state.is_live())?;
-            return Ok(Err("the request has ended before, or another one goes on"));
-        }
-        self.facts().stopping = false;
-        match why {
-            NotPushed::Foreign { head } => {
-                self.new_head(head.clone(), None);
-                self.note_result("somebody else pushed");
-                self.answer(Outcome::StoodDown { head });
-            }
-            NotPushed::Refused { reason } => {
-                self.note_result("not pushed");
-                self.answer(Outcome::Refused { why: reason });
-            }
-        }
-        Ok(Ok(()))
-    }
-
-    fn pull_opened(&mut self, pull: super::Pull) -> Taken {
-        if self.state.facts.pull.is_some() {
-            return Err("the pull request is known already");
-        }
-        self.facts().pull = Some(pull);
-        self.tell();
-        Ok(())
     }
 
     // ---- the pieces they share ----
 
-    fn expect(&self, entry: &'static str, holds: bool) -> Result<(), IllegalTransition> {
+    pub(super) fn expect(&self, entry: &'static str, holds: bool) -> Result<(), IllegalTransition> {
         if holds { Ok(()) } else { Err(IllegalTransition { phase: self.state.phase_word(), entry }) }
     }
 
-    /// A new request: a fresh count of rounds, and whatever CI says of the old head is history.
-    fn begin(&mut self, request: Request, cause: Cause) {
+    /// A new request: a fresh count of rounds, and whatever CI says of the old head is history. Without a `cause` the job
+    /// decides how it begins.
+    pub(super) fn begin(&mut self, request: Request, cause: Option<Cause>) {
+        let now = self.now;
         let facts = self.facts();
         facts.request = request;
         facts.request_no += 1;
@@ -454,10 +225,16 @@ impl Next<'_> {
         facts.seen.clear();
         facts.spent = Spent::default();
         facts.exception = None;
-        if cause != Cause::RedCi {
+        facts.plan = None;
+        facts.replies.clear();
+        if cause != Some(Cause::RedCi) {
             facts.failures.clear();
         }
-        self.queue(cause);
+        let job = facts.request.job.clone();
+        self.queue(cause.unwrap_or_else(|| first_cause(&job)));
+        if cause.is_none() {
+            self.state.phase = first_phase(&job, self.state.facts.head.as_ref(), now);
+        }
     }
 
     pub(super) fn queue(&mut self, cause: Cause) {
@@ -466,26 +243,15 @@ impl Next<'_> {
         self.state.phase = Phase::Queued;
     }
 
-    /// What the request may end green with: the agent's word alone is not enough, the failure must stand on the base too
-    /// and be the only one left.
-    fn exception(&self, outside_request: Option<String>) -> Option<Exception> {
+    pub(super) fn publish(&mut self, commit: Sha, tree: Sha) {
         let facts = &self.state.facts;
-        match (outside_request, facts.failures.as_slice()) {
-            (Some(why), [only]) if facts.cause == Cause::RedCi && only.kind == Kind::Base => {
-                Some(Exception { check: only.check.clone(), signature: only.signature.clone(), why })
-            }
-            _ => None,
-        }
-    }
-
-    fn publish(&mut self, commit: Sha, tree: Sha) {
-        let facts = &self.state.facts;
-        let (branch, expected) = (facts.branch.clone(), facts.head.clone());
-        self.effects.push(Effect::Push { branch, commit: commit.clone(), expected });
+        let (branch, expected, rewrites) = (facts.branch.clone(), facts.head.clone(), facts.rewrites);
+        let fork = facts.guest.as_ref().and_then(|guest| guest.fork.clone());
+        self.effects.push(Effect::Push { branch, commit: commit.clone(), expected, fork, rewrites });
         self.state.phase = Phase::Publishing { commit, tree };
     }
 
-    fn new_head(&mut self, head: Sha, tree: Option<Sha>) {
+    pub(super) fn new_head(&mut self, head: Sha, tree: Option<Sha>) {
         let facts = self.facts();
         facts.head = Some(head);
         facts.head_tree = tree;
@@ -495,7 +261,7 @@ impl Next<'_> {
         facts.tally = None;
     }
 
-    fn ask(&mut self, question: Question) {
+    pub(super) fn ask(&mut self, question: Question) {
         self.state.phase = Phase::Waiting { question, since: self.now };
         self.tell_person(Message::Question);
     }
@@ -513,10 +279,16 @@ impl Next<'_> {
     }
 
     pub(super) fn rest(&mut self, outcome: Outcome) {
-        let quiet = matches!(outcome, Outcome::Green | Outcome::NoCi);
+        let well = matches!(outcome, Outcome::Green | Outcome::NoCi);
+        // The review itself tells; and what a rule asked for is worth no word when there was nothing to do.
+        let silent = outcome == Outcome::Reviewed
+            || (self.state.facts.request.automatic && self.state.facts.round == 0);
         self.state.phase = Phase::Resting { outcome };
         self.facts().remark = None;
-        if quiet {
+        if silent {
+            return;
+        }
+        if well && self.state.facts.guest.is_none() {
             self.tell();
             let asker = self.state.facts.request.asker.clone();
             self.effects.push(Effect::RequestReview { login: asker.login, id: asker.id });
@@ -526,24 +298,24 @@ impl Next<'_> {
     }
 
     /// Over for a reason that everybody can see for themselves: nobody is told.
-    fn over(&mut self, outcome: Outcome) -> Taken {
+    pub(super) fn over(&mut self, outcome: Outcome) -> Taken {
         self.note_result("ended");
         self.state.phase = Phase::Done { outcome };
         Ok(())
     }
 
     /// The next kept request begins, unless a person's answer is waited for or the session is over without a head.
-    fn next_kept(&mut self) {
+    pub(super) fn next_kept(&mut self) {
         let idle =
             matches!(self.state.phase, Phase::Watching { .. } | Phase::Resting { .. } | Phase::Done { .. });
         if idle && !self.state.facts.kept.is_empty() {
             let request = self.facts().kept.remove(0);
-            self.begin(request, Cause::Asked);
+            self.begin(request, None);
         }
     }
 
     /// The status comment is due: it is worth reading now.
-    fn tell(&mut self) {
+    pub(super) fn tell(&mut self) {
         if !std::mem::replace(&mut self.facts().told, true) {
             self.effects.push(Effect::PostStatus);
         }
@@ -559,7 +331,7 @@ impl Next<'_> {
         }
     }
 
-    fn say(&mut self, message: Message, to: String) {
+    pub(super) fn say(&mut self, message: Message, to: String) {
         let request_no = self.state.facts.request_no;
         self.effects.push(Effect::Say { message, to, request_no });
     }

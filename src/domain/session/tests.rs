@@ -18,7 +18,7 @@ fn alice() -> Actor {
 }
 
 fn request(text: &str, comment: u64) -> Request {
-    Request { asker: alice(), instruction: text.to_owned(), source: Subject::Comment(CommentId(comment)) }
+    Request::run(alice(), text.to_owned(), Subject::Comment(CommentId(comment)))
 }
 
 fn ask(text: &str) -> Entry {
@@ -63,17 +63,31 @@ struct Told {
 
 impl Told {
     fn new() -> Self {
+        Self::on(request("fix the sum", 1), None)
+    }
+
+    /// On bob's pull request, whose head is 5.
+    fn guest(job: Job, pushable: bool) -> Self {
+        let author = Actor { id: UserId(2), login: "bob".to_owned() };
+        let guest = Some(Guest { author, fork: None, pushable });
+        let on = OnPull { pull: Pull { number: Number(7), draftable: false }, head: sha(5), guest };
+        Self::on(Request { job, ..request("", 1) }, Some(on))
+    }
+
+    fn on(request: Request, on: Option<OnPull>) -> Self {
         let from = Start {
             installation: InstallationId(1),
             repo: Repo { id: RepoId(1), owner: "acme".to_owned(), name: "calendar".to_owned() },
             public: true,
             thread: Thread { number: Number(7), title: "Sum".to_owned(), body: String::new(), trusted: true },
-            request: request("fix the sum", 1),
+            request,
             base: "main".to_owned(),
             branch: "fixpoint/7-sum".to_owned(),
+            on,
         };
         let (state, effects) = start(from, Timestamp(0));
-        Self { state, effects, story: vec!["queued".to_owned()], limits: Limits::default(), next: 10 }
+        let story = vec![state.phase_word().to_owned()];
+        Self { state, effects, story, limits: Limits::default(), next: 10 }
     }
 
     fn take(&mut self, entry: Entry) -> &mut Self {
@@ -113,6 +127,8 @@ impl Told {
                     flags: vec![],
                     survey: Default::default(),
                     ask_first: false,
+                    takes_in: None,
+                    rewrites: false,
                 })
             }
             Phase::Publishing { commit, .. } => Entry::Pushed { commit },
@@ -127,8 +143,16 @@ impl Told {
     fn ended(&self, ending: Ending) -> Entry {
         let (request_no, round) = (self.state.facts.request_no, self.state.facts.round);
         let spent = Spent { tokens: 10, micros: 5 };
-        let end =
-            RoundEnd { request_no, round, ending, requests_taken: 0, notes_taken: 0, spent, tainted: false };
+        let end = RoundEnd {
+            request_no,
+            round,
+            ending,
+            requests_taken: 0,
+            notes_taken: 0,
+            spent,
+            tainted: false,
+            replies: vec![],
+        };
         Entry::RoundEnded { end }
     }
 
@@ -190,6 +214,8 @@ fn the_same_tree_again_is_not_pushed() {
         flags: vec![],
         survey: Default::default(),
         ask_first: false,
+        takes_in: None,
+        rewrites: false,
     };
     t.take(t.ended(same));
     assert!(t.story().ends_with("working(2) → resting(not_green)"), "{}", t.story());
@@ -343,6 +369,104 @@ fn the_pull_requests_end_is_the_sessions_end() {
     assert_eq!(issue.story(), "queued → working(1) → done(issue_closed)");
 }
 
+#[test]
+fn a_persons_branch_is_mended_and_stays_theirs() {
+    let mut t = Told::guest(Job::Fix, true);
+    t.take(red(5, "boom")).work().work();
+    assert!(matches!(t.effects.last(), Some(Effect::Push { expected: Some(head), .. }) if *head == sha(5)));
+    t.work();
+    t.take(green(t.head()));
+    assert_eq!(t.story(), "watching → queued → working(1) → publishing → watching → resting(green)");
+    let theirs = |e: &Effect| {
+        matches!(e, Effect::OpenPull { .. } | Effect::RequestReview { .. } | Effect::DeleteBranch { .. })
+    };
+    t.take(red(t.head(), "boom"));
+    assert!(t.story().ends_with("resting(green)"), "nobody asked for more");
+    t.take(Entry::HeadMoved { head: sha(6), whose: Whose::Foreign });
+    t.take(Entry::PullClosed { merged: true });
+    assert!(t.story().ends_with("resting(stood_down) → done(merged)"), "{}", t.story());
+    assert!(!t.effects.iter().any(theirs), "{:?}", t.effects);
+}
+
+#[test]
+fn what_cannot_be_pushed_is_offered_as_a_patch() {
+    let mut told_before = Told::guest(Job::Run, false);
+    told_before.work().work();
+    assert_eq!(told_before.story(), "queued → working(1) → resting(patch_offered)");
+    let mut tried = Told::guest(Job::Run, true);
+    tried.work().work().take(Entry::NotPushed { why: NotPushed::Refused { reason: "403".to_owned() } });
+    assert!(tried.story().ends_with("publishing → resting(patch_offered)"), "{}", tried.story());
+    tried.take(ask("again")).work().work();
+    assert!(tried.story().ends_with("working(1) → resting(patch_offered)"), "tried once: {}", tried.story());
+}
+
+#[test]
+fn a_rule_says_nothing_where_nothing_was_to_be_done() {
+    let mut t = Told::guest(Job::Fix, true);
+    t.state.facts.request.automatic = true;
+    t.effects.clear();
+    t.take(green(5));
+    assert!(t.story().ends_with("resting(green)") && t.effects.is_empty(), "{:?}", t.effects);
+}
+
+#[test]
+fn a_plan_waits_and_is_carried_out_as_a_request_of_its_own() {
+    let mut t = Told::on(Request { job: Job::Plan, ..request("", 1) }, None);
+    t.work();
+    t.take(t.ended(Ending::Planned { text: "1. Add.".to_owned() }));
+    t.take(Entry::Asked { ask: Ask::Approve { by: alice() } }).work();
+    assert_eq!(t.story(), "queued → working(1) → waiting → queued → working(1)");
+    let facts = &t.state.facts;
+    assert_eq!((facts.plan.as_deref(), &facts.request.job), (Some("1. Add."), &Job::Run));
+}
+
+#[test]
+fn every_thread_of_a_review_is_answered_once() {
+    let thread = |id| LineNote {
+        id,
+        path: "a".to_owned(),
+        line: Some(1),
+        side: "RIGHT".to_owned(),
+        hunk: String::new(),
+        body: "why".to_owned(),
+        by: "rita".to_owned(),
+    };
+    let job = Job::Feedback { review: 4, threads: vec![thread(10), thread(11)] };
+    let asked = Entry::Asked { ask: Ask::Run { request: Request { job, ..request("", 2) } } };
+    let mut t = Told::new();
+    t.publish();
+    t.take(green(t.head())).take(asked).work();
+    let Entry::RoundEnded { mut end } =
+        t.ended(Ending::Nothing { summary: "No".to_owned(), outside_request: None })
+    else {
+        unreachable!()
+    };
+    end.replies = vec![(11, "Because.".to_owned())];
+    t.take(Entry::RoundEnded { end });
+    let replies: Vec<_> = t.effects.iter().filter(|e| matches!(e, Effect::Reply { .. })).collect();
+    assert_eq!(replies.len(), 2);
+    assert!(matches!(replies[1], Effect::Reply { to: 11, words: Some(_), commit: None, .. }));
+}
+
+#[test]
+fn a_conflict_is_a_round_while_rounds_are_left_and_told_once() {
+    let mut t = Told::new();
+    t.limits.rounds = 2;
+    t.publish();
+    t.take(green(t.head()));
+    t.take(Entry::Conflicted { base: sha(2) });
+    t.work().work();
+    assert!(t.story().ends_with("resting(green) → queued → working(2) → publishing"), "{}", t.story());
+    t.work().take(Entry::Conflicted { base: sha(3) });
+    assert!(t.story().ends_with("watching → resting(conflict)"), "{}", t.story());
+    assert_eq!(
+        step(&t.state, Entry::Conflicted { base: sha(3) }, t.state.facts.as_of, &t.limits)
+            .ok()
+            .map(|s| matches!(s, Step::Ignore(_))),
+        Some(true)
+    );
+}
+
 fn anything() -> impl Strategy<Value = Entry> {
     let heads = 9..16u64;
     prop_oneof![
@@ -358,6 +482,11 @@ fn anything() -> impl Strategy<Value = Entry> {
         heads.prop_map(|n| Entry::PullReopened { head: sha(n) }),
         Just(Entry::PullClosed { merged: false }),
         Just(Entry::IssueClosed),
+        Just(Entry::Asked { ask: Ask::Status { by: alice(), comment: CommentId(5) } }),
+        prop_oneof![Just(Job::Plan), Just(Job::Fix), Just(Job::Rebase), Just(Job::Review)]
+            .prop_map(|job| Entry::Asked { ask: Ask::Run { request: Request { job, ..request("", 6) } } }),
+        (1..9u64).prop_map(|n| Entry::Conflicted { base: sha(n) }),
+        Just(Entry::Retargeted { base: "stable".to_owned() }),
         Just(Entry::MergeQueue { inside: true }),
         Just(Entry::Expired { deadline: Deadline::Person }),
         Just(Entry::Expired { deadline: Deadline::Silence }),
@@ -368,8 +497,8 @@ proptest! {
     /// Facts from outside come in any order, twice or late; our own entries come in order. Then nothing is ever illegal,
     /// no request has more rounds than the cap, and the status comment and the pull request are asked for at most once.
     #[test]
-    fn holds_for_any_order(script in prop::collection::vec(prop_oneof![3 => Just(None), 2 => anything().prop_map(Some)], 0..60)) {
-        let mut t = Told::new();
+    fn holds_for_any_order(guest: bool, script in prop::collection::vec(prop_oneof![3 => Just(None), 2 => anything().prop_map(Some)], 0..60)) {
+        let mut t = if guest { Told::guest(Job::Fix, true) } else { Told::new() };
         for entry in script {
             match entry {
                 None => t.work(),

@@ -72,9 +72,10 @@ fn on_issue(issue: u64) -> NewSession {
             body: "It does.".into(),
             trusted: true,
         },
-        request: Request { asker, instruction: "fix it".into(), source: Subject::Comment(CommentId(issue)) },
+        request: Request::run(asker, "fix it".into(), Subject::Comment(CommentId(issue))),
         base: "main".into(),
         branch: format!("fixpoint/{issue}-empty-input"),
+        on: None,
     };
     let (state, effects) = start(from, Timestamp(0));
     NewSession { id: SessionId(uuid::Uuid::now_v7()), state, effects }

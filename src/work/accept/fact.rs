@@ -1,15 +1,15 @@
 //! Something is now so: which sessions does it concern? What a webhook says is asked of GitHub again where its order
 //! could mislead.
 
-use super::{Settled, Unsettled, ignored, of_thread};
+use super::{Settled, Unsettled, entries, ignored, of_thread};
 use crate::{
     domain::{
-        Actor, Entry, InstallationId, Number, Phase, RepoId, SessionId, Sha,
+        Actor, Entry, InstallationId, Number, Phase, RepoId, Sha,
         delivery::{Fact, Place},
-        session::Whose,
+        session::{Approval, Whose},
     },
     github::Repository,
-    store::{Acceptance, Fate, Summary},
+    store::Summary,
     work::{Parts, look},
 };
 
@@ -47,19 +47,11 @@ pub(super) async fn settle(parts: &Parts, fact: Fact) -> Result<Settled, Unsettl
             }
             Ok(entries([(session.id, Entry::Noted { by, text, comment })]))
         }
-        Fact::Approved { .. } => Ok(ignored("approvals decide nothing in this version")),
+        Fact::Approvals { place, number } => approvals(parts, &place, number).await,
         Fact::InstallationGone { installation } => no_access(parts, Some(installation), &[]).await,
         Fact::RepositoriesRemoved { repos, .. } => no_access(parts, None, &repos).await,
         Fact::RepositoryGone { place } => no_access(parts, None, &[place.repo.id]).await,
         Fact::RepositoryChanged { .. } => Ok(ignored("ids stay; names are read again when they are needed")),
-    }
-}
-
-fn entries(all: impl IntoIterator<Item = (SessionId, Entry)>) -> Settled {
-    let entries: Vec<_> = all.into_iter().collect();
-    match entries.is_empty() {
-        true => ignored(NOT_OURS),
-        false => (Fate::Taken("given to its session"), Acceptance { entries, ..Acceptance::default() }),
     }
 }
 
@@ -119,7 +111,7 @@ fn is_known(session: &Summary, live: &Sha) -> bool {
         || facts.rounds.iter().any(|r| r.commit.as_ref() == Some(live))
 }
 
-/// A pull request of ours changed: closed or open is read live, since the two events can cross.
+/// A pull request that is worked on changed: closed or open is read live, since the two events can cross.
 async fn pull(parts: &Parts, place: &Place, number: Number, action: &str) -> Result<Settled, Unsettled> {
     let Some(repository) = repository(parts, place) else { return Ok(ignored(NOT_OURS)) };
     let session = match action {
@@ -137,11 +129,45 @@ async fn pull(parts: &Parts, place: &Place, number: Number, action: &str) -> Res
                 _ => return Ok(ignored("it has changed again since")),
             }
         }
+        "edited" => Entry::Retargeted { base: repository.pull(number).await?.base_branch },
+        "synchronize" if session.state.facts.guest.is_some() => {
+            let head = repository.pull(number).await?.head;
+            if is_known(&session, &head) {
+                return Ok(ignored("our own push"));
+            }
+            Entry::HeadMoved { head, whose: Whose::Foreign }
+        }
         "enqueued" => Entry::MergeQueue { inside: true },
         "dequeued" => Entry::MergeQueue { inside: false },
         _ => return Ok(ignored("nothing follows from that")),
     };
     Ok(entries([(session.id, entry)]))
+}
+
+/// Who approves a pull request of ours now: the last word of everybody with write access, read anew, so that two events that
+/// cross mislead nobody.
+async fn approvals(parts: &Parts, place: &Place, number: Number) -> Result<Settled, Unsettled> {
+    let session = parts.store.session_of_pull(place.repo.id, number).await?;
+    let Some(session) = session.filter(|s| s.state.facts.guest.is_none()) else {
+        return Ok(ignored(NOT_OURS));
+    };
+    let Some(repository) = repository(parts, place) else { return Ok(ignored(NOT_OURS)) };
+    let mut last = std::collections::BTreeMap::new();
+    for review in repository.reviews(number).await? {
+        // A comment after an approval takes nothing back.
+        if !review.by_bot && review.state != "COMMENTED" {
+            last.insert(review.author.id, review);
+        }
+    }
+    let mut approvals = Vec::new();
+    for review in last.into_values().filter(|review| review.state == "APPROVED") {
+        if let (Some(head), true) =
+            (review.commit, repository.permission(&review.author).await?.may_command())
+        {
+            approvals.push(Approval { by: review.author.id, head });
+        }
+    }
+    Ok(entries([(session.id, Entry::Approvals { approvals })]))
 }
 
 async fn no_access(

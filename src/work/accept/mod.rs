@@ -1,17 +1,18 @@
 //! Settles deliveries: what each implies is asked of GitHub first, then written with its fate in one transaction.
 
+mod begin;
 mod fact;
 mod trigger;
 
 use super::{Parts, worker::idle};
 use crate::{
     domain::{
-        Number, RepoId,
+        Entry, Number, RepoId, SessionId,
         delivery::{self, Delivery as Sorted, Us},
     },
     git::GitError,
     github::GitHubError,
-    store::{Acceptance, Delivery, Fate, StoreError, Summary},
+    store::{Acceptance, Delivery, Fate, NewSession, StoreError, Summary},
 };
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
@@ -37,6 +38,8 @@ enum Unsettled {
     Store(#[from] StoreError),
     #[error("{0}")]
     Halt(#[from] super::Halt),
+    #[error("it is looked at again in a moment")]
+    Early(Duration),
 }
 
 /// A delivery's fate and what it writes.
@@ -63,7 +66,12 @@ pub(super) async fn run(parts: Parts, shutdown: CancellationToken) {
             }
             any = true;
             let tries = tries.map_or(1, |(n, _)| n + 1);
-            if let Err(error) = settle(&parts, &delivery).await {
+            let settled = Box::pin(settle(&parts, &delivery)).await;
+            if let Err(Unsettled::Early(wait)) = settled {
+                waiting.insert(delivery.guid.clone(), (tries - 1, Instant::now() + wait));
+                continue;
+            }
+            if let Err(error) = settled {
                 tracing::warn!(guid = delivery.guid, event = delivery.event, %error, tries, "not settled yet");
                 let wait = Duration::from_millis(500) * 2u32.saturating_pow(tries.min(12));
                 waiting.insert(delivery.guid.clone(), (tries, Instant::now() + wait.min(LONGEST_WAIT)));
@@ -111,8 +119,22 @@ async fn sort(parts: &Parts, delivery: &Delivery) -> Result<Settled, Unsettled> 
     match delivery::sort(&delivery.event, &payload, &us) {
         Sorted::Ignore(reason) => Ok(ignored(reason)),
         Sorted::Fact(fact) => fact::settle(parts, fact).await,
-        Sorted::Trigger(trigger) => trigger::settle(parts, app, *trigger).await,
+        Sorted::Trigger(trigger) => trigger::settle(parts, app, *trigger, delivery.at).await,
     }
+}
+
+/// Given to sessions that exist, if there are any.
+fn entries(all: impl IntoIterator<Item = (SessionId, Entry)>) -> Settled {
+    let entries: Vec<_> = all.into_iter().collect();
+    match entries.is_empty() {
+        true => ignored("no session is about it"),
+        false => (Fate::Taken("given to its session"), Acceptance { entries, ..Acceptance::default() }),
+    }
+}
+
+/// A new session.
+fn made(session: NewSession) -> Settled {
+    (Fate::Taken("a session was made"), Acceptance { session: Some(session), ..Acceptance::default() })
 }
 
 fn ignored(reason: &'static str) -> Settled {

@@ -1,210 +1,300 @@
 //! Somebody asks for something: are they allowed, what is it, and which session does it belong to?
 
-use super::{Settled, Unsettled, ignored, of_thread};
+use super::{
+    Settled, Unsettled,
+    begin::{self, On},
+    entries, ignored, made, of_thread,
+};
 use crate::{
     domain::{
-        Effect, Entry, Phase, SessionId, State,
-        command::{self, Command, Options, Read, Reading, Word},
+        Effect, Entry, Phase, Timestamp,
+        command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
-        say,
-        session::{self, Ask, Message, Outcome, Request, Start, Subject, Thread},
-        trust::Permission,
+        session::{Ask, Job, LineNote, Message, Request, Subject},
     },
-    github::{App, Issue, Repository, RepositoryInfo},
-    store::{Acceptance, Fate, NewSession, Summary},
+    github::{App, Repository, ReviewComment, Side},
+    store::Summary,
     work::Parts,
 };
 
-/// A branch name taken by something older gets a number; past this many the operator has another problem.
-const NAMES: u32 = 50;
+/// The label that keeps us away.
+pub(super) const OPT_OUT: &str = "no-fixpoint";
 
-/// Settles a trigger.
-pub(super) async fn settle(parts: &Parts, app: &App, trigger: Trigger) -> Result<Settled, Unsettled> {
-    let (subject, key) = match &trigger.asked {
-        Asked::Body => (Subject::Body, format!("body:{}:{}", trigger.place.repo.id, trigger.number)),
-        Asked::Comment(id) => (Subject::Comment(*id), format!("comment:{id}")),
-        Asked::Label | Asked::Review(_) | Asked::Button { .. } => {
-            return Ok(ignored("labels, reviews and buttons start nothing in this version"));
-        }
-    };
+/// Settles a trigger that came in at `at`.
+pub(super) async fn settle(
+    parts: &Parts,
+    app: &App,
+    trigger: Trigger,
+    at: Timestamp,
+) -> Result<Settled, Unsettled> {
     let Some(installation) = trigger.place.installation else {
         return Ok(ignored("it came through no installation of the App"));
+    };
+    let (repo, number) = (trigger.place.repo.id, trigger.number);
+    let (subject, key) = match &trigger.asked {
+        Asked::Body => (Subject::Body, Some(format!("body:{repo}:{number}"))),
+        Asked::Comment(id) => (Subject::Comment(*id), Some(format!("comment:{id}"))),
+        Asked::Review(id) => (Subject::Review(*id), Some(format!("review:{id}"))),
+        // A label can be put on again, a button be pressed again.
+        Asked::Label => (Subject::Label, None),
+        Asked::Button { check_run } => (Subject::Button(*check_run), None),
     };
     let repository = parts.github.repository(installation, &trigger.place.repo);
     // Strangers get silence: nothing is written, nothing is shown.
     if !repository.permission(&trigger.by).await?.may_command() {
         return Ok(ignored("the sender has no write access"));
     }
-    let sessions = Sessions::of(parts, &trigger).await?;
-    let reading = Reading {
-        word: &parts.settings.word,
-        app: &app.slug,
-        on: trigger.on,
-        live: sessions.live.as_ref().is_some_and(|s| s.state.is_live()),
+    let live = of_thread(parts, repo, number).await?;
+    let last = parts.store.latest_of_thread(repo, number).await?;
+    let asks = Asks { parts, app, repository, trigger: &trigger, subject, live, last };
+    let (fate, mut acceptance) = match &trigger.asked {
+        Asked::Label => asks.labelled().await?,
+        Asked::Button { .. } => asks.pressed().await?,
+        Asked::Review(id) => asks.reviewed(*id, at).await?,
+        Asked::Body | Asked::Comment(_) => asks.said().await?,
     };
-    let asks = Asks { parts, repository, trigger: &trigger, subject };
-    let (fate, mut acceptance) = match command::read(&trigger.text, &reading) {
-        Read::Nothing(reason) => return Ok(ignored(reason)),
-        Read::Mistake(sentence) => asks.answer(&sessions, sentence).await?,
-        Read::Command(command) => asks.follow(&sessions, command).await?,
-    };
-    acceptance.subjects.push(key);
+    acceptance.subjects.extend(key);
     Ok((fate, acceptance))
-}
-
-/// The sessions of the thread.
-struct Sessions {
-    /// The one that is not over.
-    live: Option<Summary>,
-    /// The last one.
-    last: Option<Summary>,
-}
-
-impl Sessions {
-    async fn of(parts: &Parts, trigger: &Trigger) -> Result<Self, Unsettled> {
-        let (repo, number) = (trigger.place.repo.id, trigger.number);
-        let live = of_thread(parts, repo, number).await?;
-        Ok(Self { live, last: parts.store.latest_of_thread(repo, number).await? })
-    }
 }
 
 /// Somebody who may command, and what they said.
 struct Asks<'a> {
     parts: &'a Parts,
+    app: &'a App,
     repository: Repository,
     trigger: &'a Trigger,
     subject: Subject,
+    /// The thread's session that is not over.
+    live: Option<Summary>,
+    /// Its last one.
+    last: Option<Summary>,
 }
 
 impl Asks<'_> {
-    async fn follow(&self, sessions: &Sessions, command: Command) -> Result<Settled, Unsettled> {
-        if command.options != Options::default() {
-            let sentence = "`--model`, `--rounds` and `--base` are not there yet; without them it works.";
-            return self.answer(sessions, sentence.to_owned()).await;
+    fn request(&self, instruction: String, job: Job) -> Request {
+        Request { job, ..Request::run(self.trigger.by.clone(), instruction, self.subject) }
+    }
+
+    /// A comment, or the text of a new issue.
+    async fn said(&self) -> Result<Settled, Unsettled> {
+        match self.read() {
+            Read::Nothing(reason) => Ok(ignored(reason)),
+            Read::Mistake(sentence) => self.answer(sentence).await,
+            Read::Command(command) => self.follow(command).await,
         }
+    }
+
+    fn read(&self) -> Read {
+        let reading = Reading {
+            word: &self.parts.settings.word,
+            app: &self.app.slug,
+            on: self.trigger.on,
+            live: self.live.as_ref().is_some_and(|s| s.state.is_live()),
+        };
+        command::read(&self.trigger.text, &reading)
+    }
+
+    async fn follow(&self, command: Command) -> Result<Settled, Unsettled> {
+        if let Some(sentence) = self.impossible(&command).await? {
+            return self.answer(sentence).await;
+        }
+        let Command { command, instruction, options, not_taken } = command;
         let by = self.trigger.by.clone();
-        let request = |instruction: String| Request { asker: by.clone(), instruction, source: self.subject };
-        let ask = match (command.command, &sessions.live) {
-            (Word::Run, _) => Ask::Run { request: request(command.instruction) },
-            (Word::Retry, Some(_)) => Ask::Retry { request: request(String::new()) },
-            (Word::Retry, None) => {
-                let before = sessions.last.as_ref().map(|s| s.state.facts.request.instruction.clone());
-                Ask::Run { request: request(before.unwrap_or_default()) }
-            }
+        let wish = |job: Job| Request { options: options.clone(), ..self.request(instruction.clone(), job) };
+        let ask = match (command, &self.live) {
+            (Word::Run, _) => Ask::Run { request: wish(Job::Run) },
+            (Word::Plan, _) => Ask::Run { request: wish(Job::Plan) },
+            (Word::Fix, _) => Ask::Run { request: wish(Job::Fix) },
+            (Word::Rebase, _) => Ask::Run { request: wish(Job::Rebase) },
+            (Word::Review, _) => Ask::Run { request: wish(Job::Review) },
+            (Word::Retry, Some(_)) => Ask::Retry { request: wish(Job::Run) },
+            (Word::Retry, None) => Ask::Run { request: self.again(wish(Job::Run)) },
             (Word::Stop, Some(_)) => Ask::Stop { by },
             (Word::Stop, None) => return Ok(ignored("nothing runs that could be stopped")),
             (Word::Approve, Some(_)) => Ask::Approve { by },
             (Word::Approve, None) => {
-                return self.answer(sessions, "Nothing waits for an approval here.".to_owned()).await;
+                return self.answer("Nothing waits for an approval here.".to_owned()).await;
             }
-            (Word::Help, _) => return self.answer(sessions, help(&self.parts.settings.word)).await,
-            (word, _) => {
-                let word = format!("{word:?}").to_lowercase();
-                let help = help(&self.parts.settings.word);
-                return self.answer(sessions, format!("`{word}` is not there yet. {help}")).await;
-            }
+            (Word::Status, live) => match (live, self.subject) {
+                (Some(_), Subject::Comment(comment)) => Ask::Status { by, comment },
+                _ => return self.answer(idle(&self.parts.settings.word)).await,
+            },
+            (Word::Help, _) => return self.answer(help(&self.parts.settings.word)).await,
         };
-        match (&sessions.live, ask) {
-            (Some(session), ask) => Ok(entry(session.id, Entry::Asked { ask })),
-            (None, Ask::Run { request }) => self.begin(request).await,
+        self.give(ask, not_taken).await
+    }
+
+    /// The last request of the thread once more.
+    fn again(&self, request: Request) -> Request {
+        let Some(last) = &self.last else { return request };
+        let Request { instruction, job, .. } = last.state.facts.request.clone();
+        Request { instruction, job, ..request }
+    }
+
+    /// Why a command cannot be followed with its options, as a sentence.
+    async fn impossible(&self, command: &Command) -> Result<Option<String>, Unsettled> {
+        let (options, cap) = (&command.options, self.parts.settings.limits.rounds);
+        if let Some(rounds) = options.rounds.filter(|rounds| !(1..=cap).contains(rounds)) {
+            return Ok(Some(format!("`--rounds {rounds}` is not possible here: 1 to {cap} are.")));
+        }
+        if let Some(model) = &options.model {
+            let offered = self.parts.engine.models();
+            if !offered.contains(model) {
+                let names: Vec<String> = offered.iter().map(|name| format!("`{name}`")).collect();
+                return Ok(Some(format!(
+                    "That model is not offered here; to choose from: {}.",
+                    names.join(", ")
+                )));
+            }
+        }
+        if let Some(base) = &options.base {
+            if self.live.is_some() || self.trigger.on == command::On::Pull {
+                return Ok(Some("`--base` belongs to the first command on an issue.".to_owned()));
+            }
+            if self.repository.branch(base).await?.is_none() {
+                return Ok(Some("There is no such branch as `--base` names.".to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// To the live session, or a new one.
+    async fn give(&self, ask: Ask, not_taken: Vec<String>) -> Result<Settled, Unsettled> {
+        let told = (!not_taken.is_empty()).then(|| only_the_first(&not_taken));
+        match (&self.live, ask) {
+            (Some(session), ask) => {
+                let by = self.trigger.by.clone();
+                let more = told.map(|sentence| Ask::Mistaken { by, sentence });
+                let all = [Some(ask), more].into_iter().flatten();
+                Ok(entries(all.map(|ask| (session.id, Entry::Asked { ask }))))
+            }
+            (None, Ask::Run { request }) => self.begin(request, told).await,
             (None, _) => Ok(ignored("no session waits for that")),
         }
     }
 
     /// A new session for the thread.
-    async fn begin(&self, request: Request) -> Result<Settled, Unsettled> {
-        let (info, issue) =
-            (self.repository.info().await?, self.repository.issue(self.trigger.number).await?);
-        if issue.is_pull {
-            let why = "Pull requests of people are not there yet; ask on an issue.".to_owned();
-            return self.only_answer(request, info, issue, why).await;
-        }
-        if info.archived {
+    async fn begin(&self, request: Request, told: Option<String>) -> Result<Settled, Unsettled> {
+        let on = On::read(&self.repository, self.trigger.number).await?;
+        if on.info.archived {
             return Ok(ignored("the repository is archived"));
         }
-        let (state, effects) = self.state(request, &info, &issue).await?;
-        Ok(made(state, effects))
+        let to = request.asker.login.clone();
+        let closed = on.pull.as_ref().is_some_and(|pull| !pull.open);
+        let opted_out = on.is_opted_out(OPT_OUT);
+        let state = begin::state(self.parts, &self.repository, self.trigger, &on, request);
+        if opted_out {
+            let why =
+                format!("The label `{OPT_OUT}` keeps fixpoint away from here; take it off and ask again.");
+            return Ok(made(begin::only_answers(state.await?, why)));
+        }
+        if closed {
+            let why = "This pull request is closed; open it again and ask again.".to_owned();
+            return Ok(made(begin::only_answers(state.await?, why)));
+        }
+        let (state, mut effects) = state.await?;
+        if let Some(text) = told {
+            effects.push(Effect::Say { message: Message::CannotFollow { text }, to, request_no: 1 });
+        }
+        if self.trigger.asked == Asked::Label {
+            effects.push(Effect::Unlabel { label: self.trigger.text.clone() });
+        }
+        Ok(made(begin::made(state, effects)))
     }
 
     /// A sentence for those who may command: through the live session, else a session that is over at once.
-    async fn answer(&self, sessions: &Sessions, sentence: String) -> Result<Settled, Unsettled> {
-        let request =
-            Request { asker: self.trigger.by.clone(), instruction: String::new(), source: self.subject };
-        if let Some(session) = &sessions.live {
+    async fn answer(&self, sentence: String) -> Result<Settled, Unsettled> {
+        if let Some(session) = &self.live {
             let by = self.trigger.by.clone();
-            return Ok(entry(session.id, Entry::Asked { ask: Ask::Mistaken { by, sentence } }));
+            let ask = Ask::Mistaken { by, sentence };
+            return Ok(entries([(session.id, Entry::Asked { ask })]));
         }
-        let (info, issue) =
-            (self.repository.info().await?, self.repository.issue(self.trigger.number).await?);
-        self.only_answer(request, info, issue, sentence).await
+        let on = On::read(&self.repository, self.trigger.number).await?;
+        let request = self.request(String::new(), Job::Run);
+        let state = begin::state(self.parts, &self.repository, self.trigger, &on, request).await?;
+        Ok(made(begin::only_answers(state, sentence)))
     }
 
-    async fn only_answer(
-        &self,
-        request: Request,
-        info: RepositoryInfo,
-        issue: Issue,
-        sentence: String,
-    ) -> Result<Settled, Unsettled> {
-        let to = request.asker.login.clone();
-        let (mut state, _) = self.state(request, &info, &issue).await?;
-        state.phase = Phase::Done { outcome: Outcome::NothingToChange { why: sentence.clone() } };
-        let message = Message::CannotFollow { text: sentence };
-        Ok(made(state, vec![Effect::Say { message, to, request_no: 1 }]))
+    /// Our label was put on an issue.
+    async fn labelled(&self) -> Result<Settled, Unsettled> {
+        match &self.live {
+            Some(_) => Ok(ignored("a session is live on it already")),
+            None => self.begin(self.request(String::new(), Job::Run), None).await,
+        }
     }
 
-    async fn state(
-        &self,
-        request: Request,
-        info: &RepositoryInfo,
-        issue: &Issue,
-    ) -> Result<(State, Vec<Effect>), Unsettled> {
-        let trusted = self.repository.permission(&issue.author).await.is_ok_and(Permission::may_command);
-        let body = match self.trigger.asked {
-            // As it was when it was opened: a later edit changes nothing.
-            Asked::Body => self.trigger.text.clone(),
-            _ => issue.body.clone(),
-        };
-        let from = Start {
-            installation: self.trigger.place.installation.unwrap_or(crate::domain::InstallationId(0)),
-            repo: info.repo.clone(),
-            public: !info.private,
-            thread: Thread { number: issue.number, title: issue.title.clone(), body, trusted },
-            request,
-            base: info.default_branch.clone(),
-            branch: self.free_branch(issue).await?,
-        };
-        let now = self.parts.store.now().await?;
-        Ok(session::start(from, now))
+    /// A button of our check run: whoever presses it needs what a commenter needs.
+    async fn pressed(&self) -> Result<Settled, Unsettled> {
+        let fix = self.trigger.text == "fix";
+        let request = self.request(String::new(), if fix { Job::Fix } else { Job::Run });
+        match (&self.live, fix) {
+            (Some(session), _) if is_busy(session) => Ok(ignored("it is being worked on already")),
+            (Some(_), true) => self.give(Ask::Run { request }, Vec::new()).await,
+            (Some(_), false) => self.give(Ask::Retry { request }, Vec::new()).await,
+            (None, _) => Ok(ignored("the session is over")),
+        }
     }
 
-    /// A branch that is not there yet: an older session may have left its own behind.
-    async fn free_branch(&self, issue: &Issue) -> Result<String, Unsettled> {
-        let name = say::branch(issue.number, &issue.title);
-        for n in 1..NAMES {
-            let name = if n == 1 { name.clone() } else { format!("{name}-{n}") };
-            if self.repository.branch(&name).await?.is_none() {
-                return Ok(name);
+    /// A submitted review. With a command in it, it is that; of a pull request of ours it is a request by itself.
+    async fn reviewed(&self, id: u64, at: Timestamp) -> Result<Settled, Unsettled> {
+        if !matches!(self.read(), Read::Nothing(_)) {
+            return self.said().await;
+        }
+        let number = self.trigger.number;
+        let ours = match &self.live {
+            Some(session) => {
+                let facts = &session.state.facts;
+                facts.guest.is_none() && facts.pull.as_ref().is_some_and(|pull| pull.number == number)
             }
+            None => begin::is_ours(&self.repository, &self.repository.pull(number).await?).await?,
+        };
+        if !ours {
+            return Ok(ignored("a review of a pull request that is not fixpoint's"));
         }
-        Ok(format!("{name}-{}", uuid::Uuid::new_v4().simple()))
+        // Its comments may come a moment after it.
+        let (wait, age) = (self.parts.settings.limits.review_wait, self.parts.store.now().await?.since(at));
+        if age < wait {
+            return Err(Unsettled::Early(wait.saturating_sub(age)));
+        }
+        let comments = self.repository.review_comments(number, id).await?;
+        let threads: Vec<LineNote> = comments.into_iter().map(line_note).collect();
+        if threads.is_empty() && self.trigger.text.trim().is_empty() {
+            return Ok(ignored("a review that says nothing"));
+        }
+        let request = self.request(self.trigger.text.clone(), Job::Feedback { review: id, threads });
+        self.give(Ask::Run { request }, Vec::new()).await
     }
 }
 
-fn entry(session: SessionId, entry: Entry) -> Settled {
-    let entries = vec![(session, entry)];
-    (Fate::Taken("given to its session"), Acceptance { entries, ..Acceptance::default() })
+fn is_busy(session: &Summary) -> bool {
+    matches!(session.state.phase, Phase::Queued | Phase::Working | Phase::Publishing { .. })
 }
 
-fn made(state: State, effects: Vec<Effect>) -> Settled {
-    let id = SessionId(uuid::Uuid::now_v7());
-    let session = Some(NewSession { id, state, effects });
-    (Fate::Taken("a session was made"), Acceptance { session, ..Acceptance::default() })
+fn line_note(comment: ReviewComment) -> LineNote {
+    LineNote {
+        id: comment.id,
+        path: comment.path,
+        line: comment.line.or(comment.original_line),
+        side: if comment.side == Side::Left { "LEFT" } else { "RIGHT" }.to_owned(),
+        hunk: comment.hunk,
+        body: comment.body,
+        by: comment.author.login,
+    }
+}
+
+fn only_the_first(not_taken: &[String]) -> String {
+    let named: Vec<String> =
+        not_taken.iter().take(3).map(|line| format!("`{}`", line.replace('`', "'"))).collect();
+    format!("Only the first command of a comment counts; not taken: {}.", named.join(", "))
+}
+
+fn idle(word: &str) -> String {
+    format!("Nothing is being worked on here. `/{word} <instruction>` begins.")
 }
 
 fn help(word: &str) -> String {
     format!(
-        "On an issue: `/{word}` does what the issue says, `/{word} <instruction>` does that, `/{word} retry` tries once more, \
-         `/{word} stop` ends it, `/{word} approve` answers what waits for a yes."
+        "`/{word}` does what the issue says, `/{word} <instruction>` does that, `/{word} plan` only plans, `/{word} approve` says yes, \
+         `/{word} status`, `/{word} retry`, `/{word} stop`; on pull requests also `/{word} fix` (red CI), `/{word} rebase`, `/{word} review`."
     )
 }

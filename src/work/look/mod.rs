@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Entry, Phase, Sha, Timestamp,
+        Entry, Phase, Sha, State, Timestamp,
         failure::Kind,
         session::{Outcome, Whose},
         verdict::{Annotation, CheckRun, Checks, Context, Judgement, RedCheck, Verdict, judge},
@@ -130,24 +130,41 @@ fn is_all_in(verdict: &Verdict) -> bool {
 async fn outside(driver: &mut Driver) -> Result<Option<Entry>, Halt> {
     let (parts, state) = (driver.parts.clone(), driver.state.clone());
     let repository = parts.repository(&state);
-    if let Some(pull) = &state.facts.pull {
+    let facts = &state.facts;
+    let Some(head) = &facts.head else { return Ok(None) };
+    let mut conflicts = false;
+    if let Some(pull) = &facts.pull {
         let live = repository.pull(pull.number).await?;
         if !live.open {
             return Ok(Some(Entry::PullClosed { merged: live.merged }));
         }
+        if live.base_branch != facts.base.branch {
+            return Ok(Some(Entry::Retargeted { base: live.base_branch }));
+        }
+        if facts.guest.is_some() {
+            let moved = live.head != *head;
+            return Ok(moved.then_some(Entry::HeadMoved { head: live.head, whose: Whose::Foreign }));
+        }
+        conflicts = live.mergeable == Some(false) && live.head == *head && state.keeps_up();
     }
-    let Some(head) = &state.facts.head else { return Ok(None) };
-    let Some(live) = repository.branch(&state.facts.branch).await? else {
+    let Some(live) = repository.branch(&facts.branch).await? else {
         return Ok(Some(Entry::BranchDeleted));
     };
     if live == *head {
-        return Ok(None);
+        return if conflicts { conflict(&repository, &state).await } else { Ok(None) };
     }
     let mirror = parts.mirror(&state).await?;
     let [base, _] = parts.fetch_branches(&mirror, &repository, &state).await?;
     let Some(base) = base else { return Ok(None) };
     let whose = whose(&mirror, &live, head, &base).await?;
     Ok(Some(Entry::HeadMoved { head: live, whose }))
+}
+
+/// The head does not merge with the base: with which commit of it, unless that is known.
+async fn conflict(repository: &Repository, state: &State) -> Result<Option<Entry>, Halt> {
+    let base = repository.branch(&state.facts.base.branch).await?;
+    let new = base.filter(|base| state.facts.conflict.as_ref() != Some(base));
+    Ok(new.map(|base| Entry::Conflicted { base }))
 }
 
 /// Whose the commit is that stands on our branch where `ours` was.

@@ -64,6 +64,7 @@ pub struct Fixpoint {
 pub fn quick() -> Limits {
     Limits {
         settle: Duration::from_millis(150),
+        review_wait: Duration::from_millis(300),
         ci_start: Duration::from_millis(1500),
         ci_wait: Duration::from_secs(60),
         round: Duration::from_secs(120),
@@ -189,7 +190,7 @@ fn settings(
     let model =
         ModelSettings::new(Wire::Anthropic, url(&base), "claude-sonnet-4-5", SecretString::from("key"));
     let engine: Arc<dyn agent::Engine> =
-        Arc::from(agent::native(llm::model(model, client()).expect("a model")));
+        Arc::from(agent::native(llm::model(model, client()).expect("a model"), Vec::new()));
     Settings {
         listen: "127.0.0.1:0".to_owned(),
         database: format!("sqlite:{}", data.join("fixpoint.db").display()),
@@ -340,6 +341,19 @@ impl Fixpoint {
     /// Waits until fixpoint says this on the issue.
     pub async fn until_says(&mut self, text: &str) {
         self.until_seen(text, |t| t.said().concat().contains(text)).await;
+    }
+
+    /// Was this shown to the model?
+    pub fn shown(&self, text: &str) -> bool {
+        self.github.model().shown().iter().any(|shown| shown.holds(text))
+    }
+
+    /// The numbers of a review's comments as the model was told them.
+    pub fn thread_ids(&self) -> Vec<u64> {
+        let shown = self.github.model().shown();
+        let text = shown.last().map(|shown| shown.body.to_string()).unwrap_or_default();
+        let after = text.split("# Comment ").skip(1);
+        after.filter_map(|rest| rest.split(' ').next().and_then(|id| id.parse().ok())).collect()
     }
 
     /// The phases of the only session.

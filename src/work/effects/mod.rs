@@ -1,15 +1,16 @@
 //! Performs once-effects: each looks before it acts, so that doing it twice does it once.
 
-use super::{Halt, drive::Driver, show};
+mod push;
+mod words;
+
+use super::{Halt, drive::Driver};
 use crate::{
-    domain::{
-        Effect, Entry, Sha, Timestamp, say,
-        session::{Message, NotPushed},
-    },
+    domain::{Effect, Entry, Sha, Timestamp, session::NotPushed},
     git::GitError,
     github::{GitHubError, Repository, Scope},
     store::EffectRow,
 };
+use push::Push;
 use serde_json::json;
 use std::time::Duration;
 
@@ -115,13 +116,25 @@ impl Driver {
                 repository.react(thread, *on).await?;
                 done(json!(null))
             }
-            Effect::Push { branch, commit, expected } => {
-                self.push(&repository, branch, commit, expected.as_ref()).await
+            Effect::Push { branch, commit, expected, fork, rewrites } => {
+                let (expected, fork) = (expected.as_ref(), fork.as_ref());
+                self.push(&repository, Push { branch, commit, expected, fork, rewrites: *rewrites }).await
             }
             Effect::OpenPull { branch, base } => self.open_pull(&repository, branch, base).await,
             Effect::PostStatus => self.post_status(&repository).await,
             Effect::RequestReview { login, .. } => self.request_review(&repository, login).await,
             Effect::Say { message, to, request_no } => self.say(&repository, message, to, *request_no).await,
+            Effect::Reply { pull, to, commit, words } => {
+                self.reply(&repository, *pull, *to, (commit.as_ref(), words.as_deref())).await
+            }
+            Effect::Review { pull, head, summary, comments, request_no } => {
+                let review = (summary.as_str(), comments.as_slice());
+                self.review(&repository, *pull, head, review, *request_no).await
+            }
+            Effect::Unlabel { label } => {
+                repository.remove_label(thread, label).await?;
+                done(json!(null))
+            }
             Effect::Rerun { check, head } => self.rerun(&repository, check, head).await,
             Effect::DeleteBranch { branch, at } => {
                 let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
@@ -133,121 +146,6 @@ impl Driver {
                 }
             }
         }
-    }
-
-    async fn push(
-        &mut self,
-        repository: &Repository,
-        branch: &str,
-        commit: &Sha,
-        expected: Option<&Sha>,
-    ) -> Result<Done, Undone> {
-        if self.state.facts.in_merge_queue {
-            return Err(Undone::Later(
-                "the pull request stands in a merge queue".to_owned(),
-                Duration::from_secs(60),
-            ));
-        }
-        let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
-        let forbidden = vec![repository.info().await?.default_branch, self.state.facts.base.branch.clone()];
-        let remote = self.parts.remote(repository, Scope::Push).await?;
-        let not_pushed = |why| Undone::Never("not pushed".to_owned(), vec![Entry::NotPushed { why }]);
-        match mirror.push(&remote, branch, expected, commit, &forbidden).await {
-            Ok(()) => Ok(Done {
-                result: json!({ "commit": commit }),
-                entries: vec![Entry::Pushed { commit: commit.clone() }],
-            }),
-            Err(GitError::Unauthorized(why)) => {
-                repository.forget_token(Scope::Push).await;
-                Err(Undone::Later(why, Duration::from_secs(1)))
-            }
-            Err(GitError::Moved(Some(head))) => {
-                self.keep_unpushed(&mirror, commit).await?;
-                Err(not_pushed(NotPushed::Foreign { head }))
-            }
-            Err(GitError::Moved(None)) => Err(Undone::Never("gone".to_owned(), vec![Entry::BranchDeleted])),
-            Err(GitError::Refused(reason)) => {
-                self.keep_unpushed(&mirror, commit).await?;
-                Err(not_pushed(NotPushed::Refused { reason }))
-            }
-            Err(other) => Err(Undone::Later(other.to_string(), Duration::from_secs(5))),
-        }
-    }
-
-    /// What could not be pushed is kept as a patch.
-    async fn keep_unpushed(&self, mirror: &crate::git::Mirror, commit: &Sha) -> Result<(), Undone> {
-        let Some(start) = &self.state.facts.start else { return Ok(()) };
-        let kept = async {
-            let (old, new) = (mirror.tree_of(start).await?, mirror.tree_of(commit).await?);
-            mirror.patch(&old, &new).await
-        };
-        let patch = kept.await.map_err(Halt::from)?;
-        Ok(self.parts.store.keep_patch(&self.lease, &patch).await?)
-    }
-
-    async fn open_pull(&mut self, repository: &Repository, branch: &str, base: &str) -> Result<Done, Undone> {
-        let (title, body) = {
-            let app = self.parts.app().await?;
-            say::pull(&self.state, &show::context(&self.parts, app, &self.state, &self.short(), None))
-        };
-        let pull = repository.pull_once(branch, base, &title, &body).await?;
-        let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };
-        let entries =
-            if pull.open { vec![opened] } else { vec![opened, Entry::PullClosed { merged: pull.merged }] };
-        Ok(Done { result: json!({ "pull": pull.number }), entries })
-    }
-
-    async fn post_status(&mut self, repository: &Repository) -> Result<Done, Undone> {
-        let body = self.status_body().await?;
-        let thread = self.state.facts.thread.number;
-        let (id, url) = repository.comment_once(thread, &show::marker(&self.lease, "status"), &body).await?;
-        self.remember("status", &id.to_string(), &body).await?;
-        self.remember("status-url", &url, "").await?;
-        done(json!({ "comment": id }))
-    }
-
-    /// Never of the App itself, and never of the author, whom GitHub refuses.
-    async fn request_review(&mut self, repository: &Repository, login: &str) -> Result<Done, Undone> {
-        let Some(pull) = self.state.facts.pull.clone() else { return done(json!(null)) };
-        // Review is asked of a ready pull request: asking on a draft would tell people too early.
-        self.show_draft(repository).await?;
-        match repository.request_review(pull.number, login).await {
-            // Somebody who is not a collaborator any more cannot review; the pull request is ready all the same.
-            Err(GitHubError::Invalid(why)) => done(json!({ "not asked": why })),
-            other => {
-                other?;
-                done(json!(null))
-            }
-        }
-    }
-
-    async fn say(
-        &mut self,
-        repository: &Repository,
-        message: &Message,
-        to: &str,
-        request_no: u32,
-    ) -> Result<Done, Undone> {
-        let kind = match message {
-            Message::Answer => "answer",
-            Message::Question => "question",
-            Message::CannotFollow { .. } => "cannot-follow",
-        };
-        let marker = show::marker(&self.lease, &format!("{kind}-{request_no}"));
-        let shown = self.parts.store.shown(self.lease.session).await?;
-        let url =
-            shown.iter().find(|s| s.thing == "status-url").map(|s| s.remote.clone()).unwrap_or_default();
-        let patch = self.parts.store.patch(self.lease.session).await?;
-        let app = self.parts.app().await?;
-        let short = self.short();
-        let context = show::context(&self.parts, app, &self.state, &short, patch.as_deref());
-        let text = say::message(message, &self.state, to, &url, &context);
-        let body = format!("{text}\n\n{marker}");
-        let thread = self.state.facts.thread.number;
-        let (id, _) = repository.comment_once(thread, &marker, &body).await?;
-        // The same kind again in one request edits the first: nobody is told twice.
-        repository.edit_comment(id, &body).await?;
-        done(json!({ "comment": id }))
     }
 
     async fn rerun(&mut self, repository: &Repository, check: &str, head: &Sha) -> Result<Done, Undone> {
@@ -277,7 +175,14 @@ fn not_published(effect: &Effect, why: &str) -> Vec<Entry> {
 }
 
 fn is_courtesy(effect: &Effect) -> bool {
-    matches!(effect, Effect::React { .. } | Effect::RequestReview { .. } | Effect::DeleteBranch { .. })
+    matches!(
+        effect,
+        Effect::React { .. }
+            | Effect::RequestReview { .. }
+            | Effect::DeleteBranch { .. }
+            | Effect::Unlabel { .. }
+            | Effect::Reply { .. }
+    )
 }
 
 fn done(result: serde_json::Value) -> Result<Done, Undone> {

@@ -1,0 +1,249 @@
+//! What we do ourselves: rounds and their ends, pushes, the pull request. Out of order it is a bug.
+
+use super::{
+    Cause, Effect, Ending, Exception, IllegalTransition, NotPushed, Outcome, Phase, Pull, Question, RoundEnd,
+    RoundNote, ci,
+    step::{Next, Taken},
+};
+use crate::domain::{failure::Kind, ids::Sha};
+
+impl Next<'_> {
+    pub(super) fn round_began(&mut self, base: Sha, start: Sha) -> Result<Taken, IllegalTransition> {
+        self.expect("RoundBegan", self.state.phase == Phase::Queued)?;
+        let cap = self.state.facts.cap(self.limits);
+        // The cap's last line: whatever made a round begin, there is never one more.
+        if self.state.facts.round >= cap {
+            self.answer(Outcome::NotGreen { why: ci::cap(cap) });
+            return Ok(Ok(()));
+        }
+        let facts = self.facts();
+        facts.round += 1;
+        facts.base.sha.get_or_insert_with(|| base.clone());
+        facts.tip = Some(base);
+        facts.start = Some(start);
+        facts.remark = None;
+        let note = RoundNote { number: facts.round, cause: facts.cause, commit: None, result: String::new() };
+        facts.rounds.push(note);
+        self.state.phase = Phase::Working;
+        Ok(Ok(()))
+    }
+
+    pub(super) fn cannot_begin(&mut self, outcome: Outcome) -> Result<Taken, IllegalTransition> {
+        self.expect("CannotBegin", self.state.phase == Phase::Queued)?;
+        self.answer(outcome);
+        Ok(Ok(()))
+    }
+
+    pub(super) fn round_ended(&mut self, end: RoundEnd) -> Result<Taken, IllegalTransition> {
+        let (now_at, then_at) =
+            ((self.state.facts.request_no, self.state.facts.round), (end.request_no, end.round));
+        self.expect("RoundEnded", then_at <= now_at)?;
+        if then_at < now_at || self.state.phase != Phase::Working {
+            return Ok(Err("the round was ended from outside before"));
+        }
+        let facts = self.facts();
+        facts.kept.drain(..end.requests_taken.min(facts.kept.len()));
+        facts.notes.drain(..end.notes_taken.min(facts.notes.len()));
+        facts.spent.tokens += end.spent.tokens;
+        facts.spent.micros += end.spent.micros;
+        facts.tainted |= end.tainted;
+        if !end.replies.is_empty() {
+            facts.replies = end.replies;
+        }
+        self.ended(end.ending);
+        Ok(Ok(()))
+    }
+
+    fn ended(&mut self, ending: Ending) {
+        match ending {
+            Ending::Changed { .. } => self.changed(ending),
+            Ending::Planned { text } => {
+                self.note_result("made a plan");
+                self.ask(Question::Plan { text });
+            }
+            Ending::Reviewed { summary, comments } => self.reviewed(summary, comments),
+            Ending::Question { text } => {
+                self.note_result("asked a question");
+                self.ask(Question::Agent { text });
+            }
+            Ending::Nothing { summary, outside_request } => self.nothing(summary, outside_request),
+            Ending::Limit { which } => {
+                self.note_result("a limit was reached");
+                self.answer(Outcome::Limit { which });
+            }
+            Ending::Budget { which } => {
+                self.note_result("a budget is used up");
+                self.answer(Outcome::Budget { which });
+            }
+            Ending::Refused { why } => {
+                self.note_result("not pushed");
+                self.answer(Outcome::Refused { why });
+            }
+            Ending::Failed { why } => {
+                self.note_result("could not work");
+                self.answer(Outcome::EngineFailed { why });
+            }
+        }
+    }
+
+    fn changed(&mut self, ending: Ending) {
+        let Ending::Changed { commit, tree, summary, flags, survey, ask_first, takes_in, rewrites } = ending
+        else {
+            return;
+        };
+        let facts = self.facts();
+        // What a merge of the base is about stands in its commit; the pull request is still about its own matter.
+        if facts.cause != Cause::Conflict || facts.summary.is_none() {
+            facts.summary = Some(summary);
+        }
+        facts.flags = flags;
+        facts.survey = Some(survey);
+        facts.rewrites = rewrites;
+        if takes_in.is_some() {
+            facts.base.sha = takes_in;
+            facts.conflict = None;
+        }
+        if facts.seen.iter().any(|(_, seen)| *seen == tree) {
+            let round = facts.round;
+            self.note_result("the same tree as in an earlier round");
+            let why = format!("Round {round} rebuilt an earlier round's tree, so it stopped.");
+            self.answer(Outcome::NotGreen { why });
+        } else if facts.guest.as_ref().is_some_and(|guest| !guest.pushable) {
+            self.note_result("kept as a patch");
+            self.answer(Outcome::PatchOffered);
+        } else if ask_first {
+            self.ask(Question::Publish { commit, tree });
+        } else {
+            self.publish(commit, tree);
+        }
+    }
+
+    fn nothing(&mut self, summary: String, outside_request: Option<String>) {
+        match self.exception(outside_request) {
+            Some(exception) => ci::green_but_for(self, exception),
+            None => {
+                self.note_result("nothing to change");
+                self.reply_to_threads(None);
+                self.answer(Outcome::NothingToChange { why: summary });
+            }
+        }
+    }
+
+    fn reviewed(&mut self, summary: String, comments: Vec<super::LineComment>) {
+        self.note_result("reviewed");
+        let facts = &self.state.facts;
+        if let (Some(pull), Some(head)) = (&facts.pull, facts.head.clone()) {
+            let (pull, request_no) = (pull.number, facts.request_no);
+            self.effects.push(Effect::Review { pull, head, summary, comments, request_no });
+        }
+        self.answer(Outcome::Reviewed);
+    }
+
+    pub(super) fn pushed(&mut self, done: &Sha) -> Result<Taken, IllegalTransition> {
+        let Phase::Publishing { commit, tree } = self.state.phase.clone() else {
+            let known = self.state.facts.head.as_ref() == Some(done);
+            self.expect("Pushed", known || !self.state.is_live())?;
+            return Ok(Err("the push is recorded already"));
+        };
+        self.expect("Pushed", commit == *done)?;
+        self.new_head(commit.clone(), Some(tree));
+        let facts = self.facts();
+        facts.rewrites = false;
+        if let Some(note) = facts.rounds.last_mut() {
+            note.commit = Some(commit.clone());
+        }
+        if facts.pull.is_none() {
+            let (branch, base) = (facts.branch.clone(), facts.base.branch.clone());
+            self.effects.push(Effect::OpenPull { branch, base });
+        } else {
+            self.tell();
+        }
+        self.reply_to_threads(Some(&commit));
+        self.state.phase = Phase::Watching { since: self.now };
+        if std::mem::take(&mut self.facts().stopping) {
+            self.answer(Outcome::Stopped);
+        } else {
+            self.next_kept();
+        }
+        Ok(Ok(()))
+    }
+
+    /// Every thread of the review gets an answer, once: with the commit that came of it, or the reason why none did.
+    fn reply_to_threads(&mut self, commit: Option<&Sha>) {
+        let facts = &self.state.facts;
+        let Some(pull) = facts.pull.as_ref().map(|pull| pull.number) else { return };
+        if facts.cause != Cause::Review {
+            return;
+        }
+        let words = |id: u64| facts.replies.iter().find(|(to, _)| *to == id).map(|(_, text)| text.clone());
+        let replies: Vec<Effect> = facts
+            .threads()
+            .iter()
+            .map(|thread| Effect::Reply {
+                pull,
+                to: thread.id,
+                commit: commit.cloned(),
+                words: words(thread.id),
+            })
+            .collect();
+        self.effects.extend(replies);
+        self.facts().replies.clear();
+    }
+
+    pub(super) fn not_pushed(&mut self, why: NotPushed) -> Result<Taken, IllegalTransition> {
+        // Pushed it may be, but there is no pull request: the same end.
+        let unopened = self.state.facts.pull.is_none();
+        let waits = match self.state.phase {
+            Phase::Publishing { .. } => true,
+            Phase::Watching { .. } => unopened,
+            _ => false,
+        };
+        if !waits {
+            self.expect("NotPushed", unopened || !self.state.is_live())?;
+            return Ok(Err("the request has ended before, or another one goes on"));
+        }
+        let facts = self.facts();
+        (facts.stopping, facts.rewrites) = (false, false);
+        match why {
+            NotPushed::Foreign { head } => {
+                self.new_head(head.clone(), None);
+                self.note_result("somebody else pushed");
+                self.answer(Outcome::StoodDown { head });
+            }
+            NotPushed::Refused { reason } => match &mut self.facts().guest {
+                // Whether a person's branch can be pushed to is only known by trying, and tried once.
+                Some(guest) => {
+                    guest.pushable = false;
+                    self.note_result("kept as a patch");
+                    self.answer(Outcome::PatchOffered);
+                }
+                None => {
+                    self.note_result("not pushed");
+                    self.answer(Outcome::Refused { why: reason });
+                }
+            },
+        }
+        Ok(Ok(()))
+    }
+
+    pub(super) fn pull_opened(&mut self, pull: Pull) -> Taken {
+        if self.state.facts.pull.is_some() {
+            return Err("the pull request is known already");
+        }
+        self.facts().pull = Some(pull);
+        self.tell();
+        Ok(())
+    }
+
+    /// What the request may end green with: the agent's word alone is not enough, the failure must stand on the base too
+    /// and be the only one left.
+    fn exception(&self, outside_request: Option<String>) -> Option<Exception> {
+        let facts = &self.state.facts;
+        match (outside_request, facts.failures.as_slice()) {
+            (Some(why), [only]) if facts.cause == Cause::RedCi && only.kind == Kind::Base => {
+                Some(Exception { check: only.check.clone(), signature: only.signature.clone(), why })
+            }
+            _ => None,
+        }
+    }
+}

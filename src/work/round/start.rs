@@ -1,0 +1,51 @@
+//! Where a round starts: from the branch's live head, while the day's money lasts.
+
+use crate::{
+    domain::{Entry, Sha, session::Outcome},
+    work::{Halt, drive::Driver, look},
+};
+
+/// The day's budget that is used up, if one is: nothing more begins until the next day, by UTC.
+pub(super) async fn daily_budget(driver: &Driver) -> Result<Option<String>, Halt> {
+    let facts = &driver.state.facts;
+    let (of_repo, of_installation) =
+        driver.parts.store.spent_today(facts.installation, facts.repo.id).await?;
+    let daily = driver.parts.settings.daily;
+    let used_up = |spent: u64, cap: u64, whose: &str| {
+        (spent >= cap).then(|| format!("{whose}'s budget of ${} a day", cap / 1_000_000))
+    };
+    Ok(used_up(of_repo, daily.repository, "the repository")
+        .or_else(|| used_up(of_installation, daily.installation, "the installation")))
+}
+
+/// Where a round starts, or what was found instead.
+pub(super) enum Start {
+    At { base: Sha, start: Sha },
+    Entry(Entry),
+}
+
+pub(super) async fn start_point(driver: &mut Driver) -> Result<Start, Halt> {
+    let (parts, state) = (driver.parts.clone(), driver.state.clone());
+    let (repository, mirror) = (parts.repository(&state), parts.mirror(&state).await?);
+    let [base, live] = match parts.fetch_branches(&mirror, &repository, &state).await {
+        // An empty repository has nothing that could be fetched.
+        Err(Halt::Empty) => [None, None],
+        found => found?,
+    };
+    let Some(base) = base else {
+        let why = format!(
+            "The branch `{}` has no commit. Push a first commit, then `/{} retry`.",
+            state.facts.base.branch, parts.settings.word
+        );
+        return Ok(Start::Entry(Entry::CannotBegin { outcome: Outcome::CannotBegin { why } }));
+    };
+    Ok(match (state.facts.head.clone(), live) {
+        (None, _) => Start::At { start: base.clone(), base },
+        (Some(_), None) => Start::Entry(Entry::BranchDeleted),
+        (Some(head), Some(live)) if head == live => Start::At { base, start: live },
+        (Some(head), Some(live)) => {
+            let whose = look::whose(&mirror, &live, &head, &base).await?;
+            Start::Entry(Entry::HeadMoved { head: live, whose })
+        }
+    })
+}
