@@ -213,6 +213,18 @@ impl Emulator {
         self.hub.with(|world| world.list_lag = reads);
     }
 
+    /// GitHub does not know whether a pull request merges until it was asked that often, each time anew when its head or
+    /// base has moved; webhooks never know then.
+    pub fn set_merge_lag(&self, reads: u32) {
+        self.hub.with(|world| world.merge_lag = reads);
+    }
+
+    /// Whether the App's tokens push to a fork's branch that has an open pull request whose author lets maintainers push.
+    /// By default they do not.
+    pub fn reach_forks(&self, reached: bool) {
+        self.hub.with(|world| world.reaches_forks = reached);
+    }
+
     /// How many requests are left of the hour.
     pub fn set_rate_remaining(&self, remaining: u32) {
         self.hub.with(|world| world.rate.used = world.rate.limit.saturating_sub(remaining));

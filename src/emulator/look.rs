@@ -1,6 +1,6 @@
 //! What a test looks at afterwards.
 
-use super::state::{Id, Issue, World};
+use super::state::{CheckAction, Id, Issue, World};
 use super::{Emulator, Error, Faults, Model, Notification, Request};
 use serde::Serialize;
 use std::sync::PoisonError;
@@ -49,6 +49,52 @@ pub struct CommentView {
     pub reactions: Vec<String>,
     /// The classifier with which it was hidden.
     pub minimized: Option<String>,
+}
+
+/// A review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are GitHub's own words")]
+pub struct ReviewView {
+    pub id: u64,
+    pub author: String,
+    pub state: String,
+    pub body: String,
+    pub commit: String,
+}
+
+/// A comment on a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are GitHub's own words")]
+pub struct LineView {
+    pub id: u64,
+    pub review: u64,
+    pub author: String,
+    pub path: String,
+    pub line: u64,
+    pub start_line: Option<u64>,
+    /// The line is one of the old version.
+    pub left: bool,
+    pub body: String,
+    pub in_reply_to: Option<u64>,
+    pub resolved: bool,
+    /// `login: content`, in order.
+    pub reactions: Vec<String>,
+}
+
+/// A check run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are GitHub's own words")]
+pub struct CheckView {
+    pub id: u64,
+    pub name: String,
+    pub app: u64,
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub external_id: String,
+    pub details_url: Option<String>,
+    pub title: String,
+    pub summary: String,
+    pub actions: Vec<CheckAction>,
 }
 
 /// A webhook that was sent, or not.
@@ -110,6 +156,66 @@ impl Emulator {
                     body: comment.body.clone(),
                     reactions: reactions(world, &comment.reactions),
                     minimized: comment.minimized.clone(),
+                })
+                .collect())
+        })
+    }
+
+    /// The reviews of a pull request, oldest first.
+    pub fn reviews(&self, repo: &str, number: u64) -> Result<Vec<ReviewView>, Error> {
+        self.at(repo, |world, repo| {
+            let reviews = world.repositories[&repo].reviews.values().filter(|review| review.pull == number);
+            Ok(reviews
+                .map(|review| ReviewView {
+                    id: review.id,
+                    author: world.login(review.author).into(),
+                    state: review.state.clone(),
+                    body: review.body.clone(),
+                    commit: review.commit.clone(),
+                })
+                .collect())
+        })
+    }
+
+    /// The comments on lines of a pull request, oldest first.
+    pub fn line_comments(&self, repo: &str, number: u64) -> Result<Vec<LineView>, Error> {
+        self.at(repo, |world, repo| {
+            let comments =
+                world.repositories[&repo].review_comments.values().filter(|comment| comment.pull == number);
+            Ok(comments
+                .map(|comment| LineView {
+                    id: comment.id,
+                    review: comment.review,
+                    author: world.login(comment.author).into(),
+                    path: comment.path.clone(),
+                    line: comment.line,
+                    start_line: comment.start_line,
+                    left: comment.left,
+                    body: comment.body.clone(),
+                    in_reply_to: comment.in_reply_to,
+                    resolved: comment.resolved_by.is_some(),
+                    reactions: reactions(world, &comment.reactions),
+                })
+                .collect())
+        })
+    }
+
+    /// The check runs of a commit, oldest first.
+    pub fn check_runs(&self, repo: &str, sha: &str) -> Result<Vec<CheckView>, Error> {
+        self.at(repo, |world, repo| {
+            let runs = world.repositories[&repo].check_runs.values().filter(|run| run.head_sha == sha);
+            Ok(runs
+                .map(|run| CheckView {
+                    id: run.id,
+                    name: run.name.clone(),
+                    app: run.app,
+                    status: run.progress.status().into(),
+                    conclusion: run.progress.conclusion().map(String::from),
+                    external_id: run.external_id.clone(),
+                    details_url: run.details_url.clone(),
+                    title: run.title.clone().unwrap_or_default(),
+                    summary: run.summary.clone().unwrap_or_default(),
+                    actions: run.actions.clone(),
                 })
                 .collect())
         })

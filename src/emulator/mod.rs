@@ -10,6 +10,7 @@
 
 mod arrange;
 mod auth;
+mod buttons;
 mod ci;
 mod control;
 mod events;
@@ -27,6 +28,7 @@ mod pulls;
 mod render;
 mod reply;
 mod rest;
+mod reviews;
 mod setup;
 mod state;
 mod webhooks;
@@ -39,12 +41,12 @@ pub use events::{Happened, What};
 pub use faults::{Astray, Fault, Faults, HookFault, Trouble};
 pub use graphql::{Picked, picked};
 pub use journal::Request;
-pub use look::{CommentView, DeliveryView, IssueView, PullView};
+pub use look::{CheckView, CommentView, DeliveryView, IssueView, LineView, PullView, ReviewView};
 pub use model::{Model, Play, Shown, ToolCall};
 pub use notifications::Notification;
-pub use people::LineComment;
+pub use people::{LineComment, PullWish};
 pub use setup::{AppCredentials, Error, NewRepository, Options};
-pub use state::{Annotation, Permission};
+pub use state::{Annotation, CheckAction, Permission};
 
 use journal::Journal;
 use state::World;

@@ -2,20 +2,55 @@
 
 use super::ci::Ci;
 use super::issues::Reacted;
-use super::pulls::{NewLineComment, NewPull};
+use super::pulls::NewPull;
+use super::reviews::NewReview;
 use super::state::{Id, World};
 use super::{Emulator, Error, Happened};
 use tokio::sync::broadcast;
 
-/// A comment on a line of a pull request, inside a review.
-#[derive(Debug, Clone, serde::Deserialize)]
+/// A comment on a line of a pull request, inside a review. The line must be part of the difference, as on GitHub.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
 pub struct LineComment {
     /// The file.
     pub path: String,
-    /// 1-based line in the new version.
+    /// 1-based line, of several the last.
     pub line: u64,
-    /// What is said.
+    /// The first of several lines.
+    #[serde(default)]
+    pub start_line: Option<u64>,
+    /// The lines are those of the old version.
+    #[serde(default)]
+    pub left: bool,
+    /// What is said; a suggestion is a code block `suggestion` in it.
     pub body: String,
+}
+
+impl LineComment {
+    /// On one line of the new version.
+    pub fn on(path: &str, line: u64, body: &str) -> LineComment {
+        LineComment { path: path.into(), line, body: body.into(), ..LineComment::default() }
+    }
+}
+
+/// A pull request that a person opens.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+pub struct PullWish {
+    /// `branch`, or `owner:branch` of a fork.
+    pub head: String,
+    /// `None`: the default branch.
+    #[serde(default)]
+    pub base: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    #[serde(default)]
+    pub body: String,
+    /// As a draft.
+    #[serde(default)]
+    pub draft: bool,
+    /// The author does not let maintainers push to the fork's branch; by default they may.
+    #[serde(default)]
+    pub closed_to_maintainers: bool,
 }
 
 impl Emulator {
@@ -102,6 +137,14 @@ impl Emulator {
         })
     }
 
+    /// Takes a label away.
+    pub fn unlabel(&self, repo: &str, number: u64, login: &str, label: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.remove_label(repo, number, by, label)
+        })
+    }
+
     /// Closes an issue or pull request.
     pub fn close(&self, repo: &str, number: u64, login: &str) -> Result<(), Error> {
         self.at(repo, |world, repo| {
@@ -151,18 +194,41 @@ impl Emulator {
         title: &str,
         body: &str,
     ) -> Result<u64, Error> {
+        let wish =
+            PullWish { head: head.into(), title: title.into(), body: body.into(), ..PullWish::default() };
+        self.open_pull_with(repo, login, wish)
+    }
+
+    /// Opens a pull request with everything that can be said about it.
+    pub fn open_pull_with(&self, repo: &str, login: &str, wish: PullWish) -> Result<u64, Error> {
         self.at(repo, |world, repo| {
             let author = world.user(login);
-            let base = world.repositories[&repo].default_branch.clone();
+            let default = world.repositories[&repo].default_branch.clone();
             let new = NewPull {
-                title: title.into(),
-                body: Some(body.into()),
-                head: head.into(),
-                base,
-                draft: false,
-                maintainer_can_modify: head.contains(':'),
+                title: wish.title,
+                body: Some(wish.body),
+                maintainer_can_modify: wish.head.contains(':') && !wish.closed_to_maintainers,
+                head: wish.head,
+                base: wish.base.unwrap_or(default),
+                draft: wish.draft,
             };
             world.open_pull(repo, author, new)
+        })
+    }
+
+    /// Has a pull request go to another branch.
+    pub fn retarget(&self, repo: &str, number: u64, login: &str, base: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.retarget(repo, number, by, base)
+        })
+    }
+
+    /// Makes a pull request a draft, or one that is ready.
+    pub fn set_draft(&self, repo: &str, number: u64, login: &str, draft: bool) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.set_draft(repo, number, by, draft)
         })
     }
 
@@ -176,13 +242,47 @@ impl Emulator {
         body: &str,
         lines: &[LineComment],
     ) -> Result<u64, Error> {
-        let lines: Vec<NewLineComment> = lines
-            .iter()
-            .map(|line| NewLineComment { path: line.path.clone(), line: line.line, body: line.body.clone() })
-            .collect();
         self.at(repo, |world, repo| {
             let author = world.user(login);
-            world.review(repo, number, author, state, body, &lines)
+            world.review(repo, number, author, NewReview { state, body, commit: None, lines })
+        })
+    }
+
+    /// Comments on a line without a review around it ("Add single comment"); gives back the comment's id.
+    pub fn comment_on_line(
+        &self,
+        repo: &str,
+        number: u64,
+        login: &str,
+        line: &LineComment,
+    ) -> Result<u64, Error> {
+        self.at(repo, |world, repo| {
+            let author = world.user(login);
+            world.comment_on_line(repo, number, author, line, None)
+        })
+    }
+
+    /// Dismisses a review that approved or asked for changes.
+    pub fn dismiss(&self, repo: &str, number: u64, login: &str, review: u64) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.dismiss(repo, number, review, by)
+        })
+    }
+
+    /// Presses a button on the newest check run of that name that the App made.
+    pub fn press(&self, repo: &str, login: &str, check: &str, identifier: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.press(repo, by, check, identifier)
+        })
+    }
+
+    /// Asks for the newest check run of that name that the App made to be run again.
+    pub fn rerequest(&self, repo: &str, login: &str, check: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.rerequest(repo, by, check)
         })
     }
 

@@ -5,7 +5,7 @@ use super::git::push::{NO_COMMIT, Pusher, references};
 use super::git::store::{Merge, signature};
 use super::issues::check_length;
 use super::reply::Refusal;
-use super::state::{Id, Merged, Pull, Review, ReviewComment, Side, World};
+use super::state::{Id, Merged, Pull, Side, World};
 use chrono::Utc;
 use serde_json::{Value, json};
 
@@ -19,14 +19,6 @@ pub(crate) struct NewPull {
     pub(crate) base: String,
     pub(crate) draft: bool,
     pub(crate) maintainer_can_modify: bool,
-}
-
-/// A line comment of a review.
-#[derive(Debug, Clone)]
-pub(crate) struct NewLineComment {
-    pub(crate) path: String,
-    pub(crate) line: u64,
-    pub(crate) body: String,
 }
 
 fn problem(message: &str) -> Refusal {
@@ -100,6 +92,7 @@ impl World {
             maintainer_can_modify: new.maintainer_can_modify,
             reviewers: Vec::new(),
             queued: false,
+            judged: (String::new(), 0),
         });
         let body = issue.body.clone().unwrap_or_default();
         self.repo_mut(repo).issues.insert(number, issue);
@@ -181,106 +174,6 @@ impl World {
         Ok(())
     }
 
-    pub(crate) fn review(
-        &mut self,
-        repo: Id,
-        number: u64,
-        author: Id,
-        state: &str,
-        body: &str,
-        lines: &[NewLineComment],
-    ) -> Result<Id, Refusal> {
-        check_length(body, "PullRequestReview")?;
-        let (id, commit) = (self.id(), self.pull(repo, number)?.head.sha.clone());
-        if self.issue(repo, number)?.author == author && state != "COMMENTED" {
-            return Err(Refusal::unprocessable("Can not approve your own pull request"));
-        }
-        let submitted = Utc::now();
-        let (state, body) = (state.to_owned(), body.to_owned());
-        let review =
-            Review { id, pull: number, author, state: state.clone(), body: body.clone(), commit, submitted };
-        self.repo_mut(repo).reviews.insert(id, review.clone());
-        self.pull_mut(repo, number)?.reviewers.retain(|reviewer| *reviewer != author);
-        for line in lines {
-            self.line_comment(repo, number, author, id, line, None)?;
-        }
-        let mut shown = self.show_review(repo, &review);
-        // Webhooks write the state in small letters.
-        shown["state"] = state.to_lowercase().into();
-        let parts = json!({ "review": shown, "pull_request": self.show_pull(repo, number) });
-        self.hook("pull_request_review", Some("submitted"), Some(repo), author, parts);
-        self.notify_of_text(repo, number, author, "review", &body);
-        let login = self.login(author).to_owned();
-        self.happened(repo, What::Reviewed { number, login, state, body });
-        Ok(id)
-    }
-
-    /// A comment on a line, inside a review. A reply belongs to the thread that its first comment began.
-    pub(crate) fn line_comment(
-        &mut self,
-        repo: Id,
-        number: u64,
-        author: Id,
-        review: Id,
-        new: &NewLineComment,
-        in_reply_to: Option<Id>,
-    ) -> Result<Id, Refusal> {
-        check_length(&new.body, "PullRequestReviewComment")?;
-        let (id, now, commit) = (self.id(), Utc::now(), self.pull(repo, number)?.head.sha.clone());
-        let comment = ReviewComment {
-            id,
-            pull: number,
-            review,
-            author,
-            body: new.body.clone(),
-            path: new.path.clone(),
-            line: new.line,
-            hunk: format!("@@ -{0},1 +{0},1 @@", new.line),
-            commit,
-            in_reply_to,
-            resolved_by: None,
-            created: now,
-            updated: now,
-            reactions: Vec::new(),
-        };
-        let shown = self.show_review_comment(repo, &comment);
-        self.repo_mut(repo).review_comments.insert(id, comment);
-        let parts = json!({ "comment": shown, "pull_request": self.show_pull(repo, number) });
-        self.hook("pull_request_review_comment", Some("created"), Some(repo), author, parts);
-        let login = self.login(author).to_owned();
-        let (path, body) = (new.path.clone(), new.body.clone());
-        self.happened(repo, What::ReviewCommented { number, id, login, path, body });
-        Ok(id)
-    }
-
-    /// A reply in a thread is a review of its own to GitHub, and notifies like a comment.
-    pub(crate) fn reply(
-        &mut self,
-        repo: Id,
-        number: u64,
-        author: Id,
-        to: Id,
-        body: &str,
-    ) -> Result<Id, Refusal> {
-        let first = self.repositories[&repo].review_comments.get(&to).ok_or_else(Refusal::not_found)?;
-        let thread = first.in_reply_to.unwrap_or(to);
-        let new = NewLineComment { path: first.path.clone(), line: first.line, body: body.into() };
-        let (id, commit) = (self.id(), self.pull(repo, number)?.head.sha.clone());
-        let review = Review {
-            id,
-            pull: number,
-            author,
-            state: "COMMENTED".into(),
-            body: String::new(),
-            commit,
-            submitted: Utc::now(),
-        };
-        self.repo_mut(repo).reviews.insert(id, review);
-        let comment = self.line_comment(repo, number, author, id, &new, Some(thread))?;
-        self.notify_of_text(repo, number, author, "comment", body);
-        Ok(comment)
-    }
-
     pub(crate) fn merge(&mut self, repo: Id, number: u64, by: Id) -> Result<String, Refusal> {
         let not_allowed = |why: &str| Refusal::new(http::StatusCode::METHOD_NOT_ALLOWED, why);
         let pull = self.pull(repo, number)?.clone();
@@ -300,7 +193,10 @@ impl World {
         let sha = git
             .commit(Some(&name), &who, &who, &message, &git.find_tree(tree)?, &[&base, &head])?
             .to_string();
-        self.pull_mut(repo, number)?.queued = false;
+        let was_queued = std::mem::take(&mut self.pull_mut(repo, number)?.queued);
+        if was_queued {
+            self.tell_of_queue(repo, number, by, Some(("MERGE", "merged")))?;
+        }
         self.pull_mut(repo, number)?.merged = Some(Merged { at: Utc::now(), by, sha: sha.clone() });
         self.set_open(repo, number, by, false)?;
         let login = self.login(by).to_owned();
@@ -312,32 +208,80 @@ impl World {
 
     /// Puts a pull request into the merge queue or takes it out; the queue's own commit is merged in memory.
     pub(crate) fn queue(&mut self, repo: Id, number: u64, by: Id, queued: bool) -> Result<(), Refusal> {
-        self.pull_mut(repo, number)?.queued = queued;
+        let pull = self.pull_mut(repo, number)?;
+        if std::mem::replace(&mut pull.queued, queued) == queued {
+            return Ok(());
+        }
+        self.tell_of_queue(repo, number, by, (!queued).then_some(("MANUAL", "dequeued")))
+    }
+
+    /// `left`: why it leaves the queue, for the pull request and for the group that it was tested in.
+    fn tell_of_queue(
+        &self,
+        repo: Id,
+        number: u64,
+        by: Id,
+        left: Option<(&str, &str)>,
+    ) -> Result<(), Refusal> {
         let mut parts = self.pull_parts(repo, number);
-        if !queued {
-            parts["reason"] = "MANUAL".into();
+        if let Some((reason, _)) = left {
+            parts["reason"] = reason.into();
         }
-        let action = if queued { "enqueued" } else { "dequeued" };
+        let action = if left.is_some() { "dequeued" } else { "enqueued" };
         self.hook("pull_request", Some(action), Some(repo), by, parts);
-        if queued {
-            let pull = self.pull(repo, number)?;
-            let (base, sha) = (&pull.base.branch, &pull.head.sha);
-            let group = json!({
-                "head_sha": sha,
-                "head_ref": format!("refs/heads/gh-readonly-queue/{base}/pr-{number}-{sha}"),
-                "base_sha": pull.base.sha,
-                "base_ref": format!("refs/heads/{base}"),
-                "head_commit": self.show_simple_commit(repo, sha),
-            });
-            self.hook(
-                "merge_group",
-                Some("checks_requested"),
-                Some(repo),
-                by,
-                json!({ "merge_group": group }),
-            );
+        let pull = self.pull(repo, number)?;
+        let (base, sha) = (&pull.base.branch, &pull.head.sha);
+        let group = json!({
+            "head_sha": sha,
+            "head_ref": format!("refs/heads/gh-readonly-queue/{base}/pr-{number}-{sha}"),
+            "base_sha": pull.base.sha,
+            "base_ref": format!("refs/heads/{base}"),
+            "head_commit": self.show_simple_commit(repo, sha),
+        });
+        let mut parts = json!({ "merge_group": group });
+        if let Some((_, reason)) = left {
+            parts["reason"] = reason.into();
         }
+        let action = if left.is_some() { "destroyed" } else { "checks_requested" };
+        self.hook("merge_group", Some(action), Some(repo), by, parts);
         Ok(())
+    }
+
+    /// The pull request is to go to another branch.
+    pub(crate) fn retarget(&mut self, repo: Id, number: u64, by: Id, base: &str) -> Result<(), Refusal> {
+        let sha = self
+            .tip(repo, base)
+            .ok_or_else(|| problem(&format!("Proposed base branch '{base}' was not found")))?;
+        let pull = self.pull_mut(repo, number)?;
+        if pull.base.branch == base {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut pull.base.branch, base.into());
+        let old = std::mem::replace(&mut pull.base.sha, sha);
+        self.issue_mut(repo, number)?.updated = Utc::now();
+        let mut parts = self.pull_parts(repo, number);
+        parts["changes"] = json!({ "base": { "ref": { "from": before }, "sha": { "from": old } } });
+        self.hook("pull_request", Some("edited"), Some(repo), by, parts);
+        let login = self.login(by).to_owned();
+        self.happened(repo, What::Edited { number, login });
+        Ok(())
+    }
+
+    /// Whether GitHub knows by now if it merges; being asked makes it find out.
+    pub(crate) fn judge(&mut self, repo: Id, number: u64) {
+        let Ok(pull) = self.pull(repo, number) else { return };
+        let now = format!("{} {}", pull.head.sha, self.tip(repo, &pull.base.branch).unwrap_or_default());
+        if let Ok(pull) = self.pull_mut(repo, number) {
+            let asked = if pull.judged.0 == now { pull.judged.1.saturating_add(1) } else { 1 };
+            pull.judged = (now, asked);
+        }
+    }
+
+    /// See [`World::judge`].
+    pub(crate) fn is_judged(&self, pull: &Pull) -> bool {
+        let base = self.tip(pull.base.repository, &pull.base.branch).unwrap_or_default();
+        self.merge_lag == 0
+            || pull.judged.0 == format!("{} {base}", pull.head.sha) && pull.judged.1 > self.merge_lag
     }
 
     fn close_what_it_fixes(&mut self, repo: Id, number: u64, by: Id) -> Result<(), Refusal> {

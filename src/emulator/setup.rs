@@ -330,6 +330,8 @@ impl World {
             notifications: Vec::new(),
             rate: Rate::new(options.rate_limit),
             list_lag: 0,
+            merge_lag: 0,
+            reaches_forks: false,
             wires,
         };
         world.app.owner = world.make_user(&options.owner, Kind::Organization);

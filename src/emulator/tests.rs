@@ -315,7 +315,7 @@ async fn drafts_threads_and_permissions_over_graphql() {
     let talk = Talk::with_repository(Ci::none()).await;
     talk.emulator.push_as(REPO, "fixpoint[bot]", "x", &[("a", "b")]).unwrap();
     let number = talk.emulator.open_pull(REPO, "fixpoint[bot]", "x", "P", "").unwrap();
-    let line = LineComment { path: "a".into(), line: 1, body: "why".into() };
+    let line = LineComment::on("a", 1, "why");
     talk.emulator.review(REPO, number, "alice", "COMMENTED", "", &[line]).unwrap();
     let token = talk.token(Value::Null).await;
     let (owner, name) = REPO.split_once('/').unwrap();

@@ -26,8 +26,7 @@ impl Repository {
     /// Any of [`GitHubError`].
     pub async fn pull_template(&self, at: &str) -> Result<Option<String>, GitHubError> {
         for folder in FOLDERS {
-            let below = folder.split('/').filter(|name| !name.is_empty());
-            let mut url = self.url(["contents"].into_iter().chain(below));
+            let mut url = self.url(["contents", folder]);
             url.query_pairs_mut().append_pair("ref", at);
             let entries: Option<Value> = self.client.find(&url).await?;
             // A file of the folder's name is answered with an object.

@@ -552,3 +552,257 @@ async fn a_permission_that_is_missing_is_named() {
     repository.forget_token(Scope::Push).await;
     assert!(matches!(repository.credential(Scope::Push).await, Err(GitHubError::Forbidden(_))));
 }
+
+/// [`emulated`] with a pull request of alice's from a branch of the repository: `lib` has new lines 2 and 3.
+async fn with_pull() -> (crate::emulator::Emulator, Repository, PullRequest) {
+    let (emulator, repository) = emulated().await;
+    emulator.push_as("acme/calendar", "alice", "main", &[("lib", "one\nfour\nfive\n")]).unwrap();
+    emulator.push_as("acme/calendar", "alice", "more", &[("lib", "one\ntwo\nthree\nfour\nfive\n")]).unwrap();
+    let number = emulator.open_pull("acme/calendar", "alice", "more", "More", "lines").unwrap();
+    let pull = repository.pull(Number(number)).await.unwrap();
+    (emulator, repository, pull)
+}
+
+/// A pull request of mallory's from a fork; `y` is its branch.
+async fn with_fork() -> (crate::emulator::Emulator, Repository, PullRequest) {
+    let (emulator, repository) = emulated().await;
+    let fork = emulator.fork("acme/calendar", "mallory").unwrap();
+    emulator.push_as(&fork, "mallory", "y", &[("a", "b\n")]).unwrap();
+    let number = emulator.open_pull("acme/calendar", "mallory", "mallory:y", "From a fork", "").unwrap();
+    let pull = repository.pull(Number(number)).await.unwrap();
+    (emulator, repository, pull)
+}
+
+#[tokio::test]
+async fn a_persons_pull_request_is_read_with_all_that_matters() {
+    let (emulator, repository, pull) = with_pull().await;
+    let here = repository.info().await.unwrap().repo;
+    assert_eq!(
+        (pull.author.login.as_str(), pull.title.as_str(), pull.body.as_str()),
+        ("alice", "More", "lines")
+    );
+    assert_eq!((pull.head_repo.as_ref(), pull.newcomer, pull.by_bot), (Some(&here), false, false));
+    repository.add_labels(pull.number, &["one", "two words"]).await.unwrap();
+    repository.make_label("one", "ff0000", "not this colour any more").await.unwrap();
+    repository.make_label("new", "ff0000", "this one").await.unwrap();
+    assert_eq!(repository.labels(pull.number).await.unwrap(), ["one", "two words"]);
+    repository.remove_label(pull.number, "two words").await.unwrap();
+    repository.remove_label(pull.number, "two words").await.unwrap();
+    assert_eq!(repository.pull(pull.number).await.unwrap().labels, ["one"]);
+    let commits = repository.commits_of(pull.number).await.unwrap();
+    assert_eq!(commits.len(), 1);
+    assert_eq!((&commits[0].sha, commits[0].message.trim()), (&pull.head, "Change lib"));
+    assert_eq!(commits[0].author.as_ref().map(|author| author.login.as_str()), Some("alice"));
+    let bot = repository.bot().await.unwrap();
+    assert_eq!(bot.login, "fixpoint[bot]");
+    assert_ne!(bot.id.0, emulator.app().app_id, "the bot is an account of its own");
+}
+
+#[tokio::test]
+async fn whether_it_merges_is_found_out_by_asking() {
+    let (emulator, repository, pull) = with_pull().await;
+    emulator.set_merge_lag(1);
+    emulator.push_as("acme/calendar", "alice", "main", &[("lib", "another\n")]).unwrap();
+    assert_eq!(repository.pull(pull.number).await.unwrap().mergeable, None);
+    assert_eq!(repository.pull(pull.number).await.unwrap().mergeable, Some(false));
+    emulator.update_branch("acme/calendar", "alice", "more").unwrap_err();
+    emulator.push_as("acme/calendar", "alice", "more", &[("lib", "one\nfour\nfive\n")]).unwrap();
+    assert_eq!(repository.pull(pull.number).await.unwrap().mergeable, None);
+    assert_eq!(repository.pull(pull.number).await.unwrap().mergeable, Some(true));
+}
+
+#[tokio::test]
+async fn f36_a_pull_request_is_found_by_its_head_though_it_comes_from_a_fork() {
+    let (emulator, repository, own) = with_pull().await;
+    let numbers = async |head: &crate::domain::Sha, from| {
+        let found = repository.pulls_at(head, from).await.unwrap();
+        found.into_iter().map(|pull| pull.number).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&own.head, None).await, [own.number]);
+    let fork = emulator.fork("acme/calendar", "mallory").unwrap();
+    let head = emulator.push_as(&fork, "mallory", "y", &[("a", "b\n")]).unwrap();
+    let head = crate::domain::Sha::parse(&head).unwrap();
+    assert_eq!(numbers(&head, None).await, []);
+    let number = emulator.open_pull("acme/calendar", "mallory", "mallory:y", "From a fork", "").unwrap();
+    assert_eq!(numbers(&head, Some(("mallory", "y"))).await, [Number(number)]);
+    assert_eq!(numbers(&head, None).await, [Number(number)]);
+    emulator.close("acme/calendar", number, "alice").unwrap();
+    assert_eq!(numbers(&head, Some(("mallory", "y"))).await, []);
+}
+
+#[tokio::test]
+async fn f30_a_fork_says_who_may_push_and_is_reached_by_its_own_address() {
+    let (emulator, repository, pull) = with_fork().await;
+    let fork = pull.head_repo.clone().unwrap();
+    assert_eq!(
+        (fork.to_string().as_str(), pull.maintainer_can_modify, pull.newcomer),
+        ("mallory/calendar", true, true)
+    );
+    assert_ne!(fork.id, repository.info().await.unwrap().repo.id);
+    assert_eq!(repository.git_url_of(&fork).path(), "/mallory/calendar.git");
+    let wish = crate::emulator::PullWish {
+        head: "mallory:y2".into(),
+        closed_to_maintainers: true,
+        ..Default::default()
+    };
+    emulator.push_as("mallory/calendar", "mallory", "y2", &[("a", "c\n")]).unwrap();
+    let closed = emulator.open_pull_with("acme/calendar", "mallory", wish).unwrap();
+    assert!(!repository.pull(Number(closed)).await.unwrap().maintainer_can_modify);
+    emulator.delete_repository("mallory/calendar", "mallory").unwrap();
+    assert_eq!(repository.pull(pull.number).await.unwrap().head_repo, None);
+}
+
+#[tokio::test]
+async fn a_review_is_read_with_its_lines() {
+    use crate::emulator::LineComment as Line;
+    let (emulator, repository, pull) = with_pull().await;
+    let number = pull.number.0;
+    let suggestion = "```suggestion\n2\n```";
+    let lines = [Line::on("lib", 3, suggestion), Line { start_line: Some(2), ..Line::on("lib", 3, "both") }];
+    let first =
+        emulator.review("acme/calendar", number, "bob", "CHANGES_REQUESTED", "not yet", &lines).unwrap();
+    let approved = emulator.review("acme/calendar", number, "carol", "APPROVED", "", &[]).unwrap();
+    let answer = emulator.line_comments("acme/calendar", number).unwrap()[0].id;
+    emulator.reply("acme/calendar", number, "alice", answer, "why?").unwrap();
+
+    let reviews = repository.reviews(pull.number).await.unwrap();
+    let told: Vec<_> =
+        reviews.iter().map(|review| (review.author.login.as_str(), review.state.as_str())).collect();
+    assert_eq!(told, [("bob", "CHANGES_REQUESTED"), ("carol", "APPROVED"), ("alice", "COMMENTED")]);
+    let review = repository.review(pull.number, first).await.unwrap();
+    assert_eq!((review.body.as_str(), review.commit.as_ref()), ("not yet", Some(&pull.head)));
+    let comments = repository.review_comments(pull.number, first).await.unwrap();
+    let shown: Vec<_> =
+        comments.iter().map(|c| (c.path.as_str(), c.start_line, c.line, c.side, c.body.as_str())).collect();
+    assert_eq!(
+        shown,
+        [("lib", None, Some(3), Side::Right, suggestion), ("lib", Some(2), Some(3), Side::Right, "both"),]
+    );
+    assert_eq!(comments[0].hunk, "@@ -1,3 +1,5 @@\n one\n+two\n+three");
+    assert_eq!(repository.review_comments(pull.number, approved).await.unwrap().len(), 0);
+    let replies = repository.review_comments(pull.number, reviews[2].id).await.unwrap();
+    assert_eq!((replies[0].in_reply_to, replies[0].body.as_str()), (Some(answer), "why?"));
+
+    emulator.dismiss("acme/calendar", number, "alice", first).unwrap();
+    assert_eq!(repository.review(pull.number, first).await.unwrap().state, "DISMISSED");
+    emulator.push_as("acme/calendar", "alice", "more", &[("lib", "one\ntwo\n3\nfour\nfive\n")]).unwrap();
+    let outdated = repository.review_comments(pull.number, first).await.unwrap();
+    assert_eq!((outdated[0].line, outdated[0].original_line), (None, Some(3)));
+}
+
+#[tokio::test]
+async fn c16_an_answer_in_a_thread_stays_one() {
+    use crate::emulator::{Fault, LineComment as Line, Trouble};
+    let (emulator, repository, pull) = with_pull().await;
+    let number = pull.number.0;
+    let first =
+        emulator.comment_on_line("acme/calendar", number, "bob", &Line::on("lib", 2, "why?")).unwrap();
+    let second = emulator.reply("acme/calendar", number, "alice", first, "indeed <!-- m:1 -->").unwrap();
+    emulator.set_list_lag(1);
+    // A reply to a reply goes into its thread, and a marker in somebody else's comment is not ours.
+    let ours = repository.reply_once(pull.number, second, "<!-- m:1 -->", "Done in abc").await.unwrap();
+    assert!(ours != second && ours != first);
+    assert_eq!(repository.reply_once(pull.number, first, "<!-- m:1 -->", "Done in abc").await.unwrap(), ours);
+    emulator
+        .faults()
+        .add(Fault::next("/repos/*/*/pulls/*/comments/*/replies", Trouble::LoseAnswer).on("POST"));
+    repository.reply_once(pull.number, first, "<!-- m:2 -->", "x").await.unwrap_err();
+    emulator.set_list_lag(0);
+    repository.line_comments(pull.number).await.unwrap();
+    repository.reply_once(pull.number, first, "<!-- m:2 -->", "x").await.unwrap();
+    let all = emulator.line_comments("acme/calendar", number).unwrap();
+    let bodies: Vec<_> = all.iter().map(|comment| (comment.in_reply_to, comment.body.as_str())).collect();
+    assert_eq!(
+        bodies,
+        [
+            (None, "why?"),
+            (Some(first), "indeed <!-- m:1 -->"),
+            (Some(first), "Done in abc\n\n<!-- m:1 -->"),
+            (Some(first), "x\n\n<!-- m:2 -->"),
+        ]
+    );
+    let gone = repository.reply_once(pull.number, 1, "<!-- m:3 -->", "x").await;
+    assert!(matches!(gone, Err(GitHubError::NotFound(_))));
+}
+
+#[tokio::test]
+async fn a_review_of_ours_stands_once_and_only_on_lines_of_the_difference() {
+    let (emulator, repository, pull) = with_pull().await;
+    let line =
+        |line, start_line, side| LineComment { path: "lib".into(), line, start_line, side, body: "b".into() };
+    let files = repository.files(pull.number).await.unwrap();
+    assert_eq!(
+        (files[0].path.as_str(), files[0].additions, files[0].status.as_str()),
+        ("lib", 2, "modified")
+    );
+    let wanted = vec![line(3, Some(2), Side::Right), line(2, None, Side::Left), line(90, None, Side::Right)];
+    let review = async |comments: &[LineComment]| {
+        repository.review_once(pull.number, &pull.head, "<!-- r:1 -->", "Two things", comments).await
+    };
+    assert!(matches!(review(&wanted).await, Err(GitHubError::NotInDiff(_))));
+    assert_eq!(emulator.reviews("acme/calendar", pull.number.0).unwrap(), []);
+    let (placed, rest) = placeable(&files, wanted);
+    assert_eq!((placed.len(), rest), (2, vec![line(90, None, Side::Right)]));
+    let id = review(&placed).await.unwrap();
+    assert_eq!(review(&placed).await.unwrap(), id);
+    let made = emulator.line_comments("acme/calendar", pull.number.0).unwrap();
+    let made: Vec<_> = made.iter().map(|made| (made.review, made.start_line, made.line, made.left)).collect();
+    assert_eq!(made, [(id, Some(2), 3, false), (id, None, 2, true)]);
+    assert_eq!(emulator.reviews("acme/calendar", pull.number.0).unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_button_stands_on_a_check_of_ours_that_is_completed() {
+    let (emulator, repository, pull) = with_pull().await;
+    let action = |identifier: &str| CheckAction {
+        label: "A label that is longer than twenty characters".into(),
+        description: "x".repeat(50),
+        identifier: identifier.into(),
+    };
+    let show = CheckShow {
+        head: pull.head.clone(),
+        name: "fixpoint".into(),
+        external_id: "s1".into(),
+        conclusion: Some("neutral"),
+        title: "t".into(),
+        summary: "s".into(),
+        actions: ["fix", "explain", "stop", "more"].map(action).into(),
+        details_url: Some("https://example.com/s/1".into()),
+    };
+    let id = repository.check_once(&show).await.unwrap();
+    let seen = || {
+        emulator
+            .check_runs("acme/calendar", pull.head.as_str())
+            .unwrap()
+            .into_iter()
+            .find(|run| run.id == id)
+            .unwrap()
+    };
+    assert_eq!((seen().actions.len(), seen().details_url), (3, show.details_url.clone()));
+    emulator.press("acme/calendar", "alice", "fixpoint", "fix").unwrap();
+    emulator.rerequest("acme/calendar", "alice", "fixpoint").unwrap();
+    repository.update_check(id, &CheckShow { actions: Vec::new(), ..show }).await.unwrap();
+    emulator.press("acme/calendar", "alice", "fixpoint", "fix").unwrap_err();
+    emulator.settled().await;
+    let hooks = emulator.deliveries();
+    let pressed = hooks.iter().find(|hook| hook.action.as_deref() == Some("requested_action")).unwrap();
+    assert_eq!(pressed.payload["requested_action"]["identifier"], "fix");
+    assert_eq!(pressed.payload["check_run"]["external_id"], "s1");
+    assert!(
+        hooks.iter().any(|hook| hook.event == "check_run" && hook.action.as_deref() == Some("rerequested"))
+    );
+}
+
+#[tokio::test]
+async fn a_template_is_found_in_any_of_its_places_and_any_case() {
+    let (emulator, repository) = emulated().await;
+    let found = async || repository.pull_template("main").await.unwrap();
+    assert_eq!(found().await, None);
+    let push = |path, text| emulator.push_as("acme/calendar", "alice", "main", &[(path, text)]).unwrap();
+    push("docs/pull_request_template.md", "docs");
+    assert_eq!(found().await.as_deref(), Some("docs"));
+    push("PULL_REQUEST_TEMPLATE.md", "root");
+    assert_eq!(found().await.as_deref(), Some("root"));
+    push(".github/Pull_Request_Template.md", "hidden");
+    assert_eq!(found().await.as_deref(), Some("hidden"));
+}

@@ -211,6 +211,7 @@ impl World {
             summary: None,
             text: None,
             annotations: Vec::new(),
+            actions: Vec::new(),
             started: Some(now),
             completed: None,
         };

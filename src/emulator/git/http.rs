@@ -62,6 +62,8 @@ struct Open {
     login: String,
     workflows: bool,
     protected: String,
+    /// The only references that may be pushed; empty: all.
+    only: String,
 }
 
 pub(crate) async fn answer(hub: &Arc<Hub>, call: &Call, git: &GitCall) -> Reply {
@@ -97,7 +99,17 @@ fn open(world: &World, caller: &Caller, git: &GitCall) -> Result<Open, Reply> {
         Caller::Nobody => (0, 0, false),
     };
     let login = world.login(actor).to_owned();
-    world.may(caller, repo, need).map_err(|refusal| {
+    let mut only = String::new();
+    let may = world.may(caller, repo, need).or_else(|refusal| match need.write {
+        true => {
+            only = world.lent_branches(caller, repo).join(" ");
+            if only.is_empty() { Err(refusal) } else { Ok(()) }
+        }
+        // Every token reads what is public; elsewhere the emulator is stricter, see `World::reach`.
+        false if world.is_public_fork(repo) && !anonymous => Ok(()),
+        false => Err(refusal),
+    });
+    may.map_err(|refusal| {
         let full = world.full_name(&world.repositories[&repo]);
         match refusal.status {
             StatusCode::NOT_FOUND => Reply::text(StatusCode::NOT_FOUND, "Repository not found."),
@@ -118,7 +130,31 @@ fn open(world: &World, caller: &Caller, git: &GitCall) -> Result<Open, Reply> {
         login,
         workflows,
         protected: protected.join(" "),
+        only,
     })
+}
+
+impl World {
+    fn is_public_fork(&self, repo: Id) -> bool {
+        let here = &self.repositories[&repo];
+        here.fork_of.is_some() && !here.private
+    }
+
+    /// The branches of a fork that its owner lets the maintainers of the original push to, where the caller is one of
+    /// them: open pull requests come from them.
+    fn lent_branches(&self, caller: &Caller, fork: Id) -> Vec<String> {
+        let Caller::Token(token) = caller else { return Vec::new() };
+        let Some(original) = self.repositories[&fork].fork_of else { return Vec::new() };
+        let reaches = !token.is_installation() || self.reaches_forks;
+        if !reaches || self.may(caller, original, WRITE).is_err() {
+            return Vec::new();
+        }
+        let open = self.repositories[&original].issues.values().filter(|issue| issue.open);
+        open.filter_map(|issue| issue.pull.as_ref())
+            .filter(|pull| pull.head.repository == fork && pull.maintainer_can_modify)
+            .map(|pull| format!("refs/heads/{}", pull.head.branch))
+            .collect()
+    }
 }
 
 pub(crate) fn ask_who() -> Reply {
@@ -179,6 +215,7 @@ async fn receive(hub: &Arc<Hub>, call: &Call, open: &Open) -> std::io::Result<Re
     let mut git = service(call, open, &["receive-pack", "--stateless-rpc"]);
     git.env("EMULATOR_REFUSALS", notes.path())
         .env("EMULATOR_PROTECTED", &open.protected)
+        .env("EMULATOR_ONLY", &open.only)
         .env("EMULATOR_WORKFLOWS", if open.workflows { "allowed" } else { "refused" });
     let answer = feed(git, plain_body(call)?).await?;
     let refusals = report::refusals(notes.path());

@@ -17,6 +17,9 @@ case " $EMULATOR_PROTECTED " in
     echo "error: GH006: Protected branch update failed for $ref." >&2
     refuse "protected branch hook declined" ;;
 esac
+if [ -n "$EMULATOR_ONLY" ]; then
+    case " $EMULATOR_ONLY " in *" $ref "*) ;; *) refuse "permission denied" ;; esac
+fi
 case $new in *[!0]*) ;; *) exit 0 ;; esac
 if [ "$EMULATOR_WORKFLOWS" != allowed ]; then
     case $old in *[!0]*) base=$old ;; *) base=$(git merge-base "$new" HEAD) || base=$(git hash-object -t tree /dev/null) ;; esac

@@ -218,9 +218,9 @@ fn thread(world: &World, repo: Id, first: &ReviewComment) -> Value {
         "isCollapsed": false,
         "path": first.path,
         "line": first.line,
-        "startLine": null,
+        "startLine": first.start_line,
         "originalLine": first.line,
-        "diffSide": "RIGHT",
+        "diffSide": if first.left { "LEFT" } else { "RIGHT" },
         "resolvedBy": first.resolved_by.map(|id| actor(world, id)),
         "comments": connection(comments),
     })

@@ -13,7 +13,7 @@ impl World {
             "ref": side.branch,
             "sha": side.sha,
             "user": self.show_user(repo.owner),
-            "repo": self.show_side_repository(side.repository),
+            "repo": if repo.gone { Value::Null } else { self.show_side_repository(side.repository) },
         })
     }
 
@@ -79,7 +79,7 @@ impl World {
             "head": self.show_side(&pull.head),
             "base": self.show_side(&pull.base),
             "_links": links(&api, &html, number, &pull.head.sha),
-            "author_association": self.association(&self.repositories[&repo], issue.author),
+            "author_association": self.association_of_author(&self.repositories[&repo], issue.author),
             "auto_merge": null,
             "active_lock_reason": null,
         })
@@ -95,7 +95,7 @@ impl World {
             return shown;
         };
         let size = self.difference(repo, &pull.base.sha, &pull.head.sha).unwrap_or_default();
-        let merge = if issue.open { self.try_merge(repo, pull) } else { None };
+        let merge = if issue.open && self.is_judged(pull) { self.try_merge(repo, pull) } else { None };
         shown["merged"] = pull.merged.is_some().into();
         shown["merged_by"] = pull.merged.as_ref().map_or(Value::Null, |merged| self.show_user(merged.by));
         shown["mergeable"] =
@@ -178,6 +178,9 @@ impl World {
         let url = format!("{pulls}/comments/{}", comment.id);
         let pull = format!("{pulls}/{}", comment.pull);
         let html = format!("{}/pull/{}#discussion_r{}", self.web_of(repo), comment.pull, comment.id);
+        let head = self.pull(repo, comment.pull).map(|pull| pull.head.sha.clone()).unwrap_or_default();
+        let line = Some(comment.line).filter(|_| self.still_stands(repo, comment, &head));
+        let side = if comment.left { "LEFT" } else { "RIGHT" };
         let mut shown = json!({
             "url": url,
             "pull_request_review_id": comment.review,
@@ -185,9 +188,9 @@ impl World {
             "node_id": node_id("PRRC", comment.id),
             "diff_hunk": comment.hunk,
             "path": comment.path,
-            "position": comment.line,
-            "original_position": comment.line,
-            "commit_id": comment.commit,
+            "position": line.map(|_| comment.position),
+            "original_position": comment.position,
+            "commit_id": if line.is_some() { &head } else { &comment.commit },
             "original_commit_id": comment.commit,
             "user": self.show_user(comment.author),
             "body": comment.body,
@@ -197,12 +200,12 @@ impl World {
             "pull_request_url": pull,
             "author_association": self.association(&self.repositories[&repo], comment.author),
             "_links": { "self": { "href": url }, "html": { "href": html }, "pull_request": { "href": pull } },
-            "start_line": null,
-            "original_start_line": null,
-            "start_side": null,
-            "line": comment.line,
+            "start_line": line.and(comment.start_line),
+            "original_start_line": comment.start_line,
+            "start_side": comment.start_line.map(|_| side),
+            "line": line,
             "original_line": comment.line,
-            "side": "RIGHT",
+            "side": side,
             "subject_type": "line",
             "reactions": roll_up(&comment.reactions, &url),
         });

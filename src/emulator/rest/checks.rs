@@ -3,7 +3,9 @@
 use super::{At, number};
 use crate::emulator::auth::{Caller, Need, read, write};
 use crate::emulator::reply::{Answer, Call, Refusal, Reply, optional, required};
-use crate::emulator::state::{ACTIONS_APP, Annotation, CheckRun, Id, Progress, Repository, Suite, World};
+use crate::emulator::state::{
+    ACTIONS_APP, Annotation, CheckAction, CheckRun, Id, Progress, Repository, Suite, World,
+};
 use chrono::Utc;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -123,6 +125,7 @@ pub(super) fn create_run(world: &mut World, call: &Call, (owner, name): At<'_>) 
         summary: None,
         text: None,
         annotations: Vec::new(),
+        actions: Vec::new(),
         started: Some(Utc::now()),
         completed: None,
     };
@@ -202,7 +205,9 @@ fn change_run(world: &mut World, repo: Id, id: Id, body: &Value) -> Result<(), R
     if body["status"] == "completed" && conclusion.is_none() {
         return Err(Refusal::unprocessable("Invalid request.\n\n\"conclusion\" wasn't supplied."));
     }
+    let actions = actions_of(body)?;
     let Some(run) = world.repo_mut(repo).check_runs.get_mut(&id) else { return Err(Refusal::not_found()) };
+    run.actions = actions.unwrap_or(std::mem::take(&mut run.actions));
     match (conclusion, body["status"].as_str()) {
         (Some(conclusion), _) => {
             run.progress = Progress::Completed(conclusion);
@@ -229,6 +234,25 @@ fn change_run(world: &mut World, repo: Id, id: Id, body: &Value) -> Result<(), R
     // Annotations add up over several updates.
     run.annotations.extend(annotations);
     Ok(())
+}
+
+/// The buttons; `None`: they stay as they are.
+fn actions_of(body: &Value) -> Result<Option<Vec<CheckAction>>, Refusal> {
+    if body["actions"].is_null() {
+        return Ok(None);
+    }
+    let invalid = |why: &str| Refusal::unprocessable(&format!("Invalid request.\n\n{why}"));
+    let actions: Vec<CheckAction> = serde_json::from_value(body["actions"].clone())
+        .map_err(|_| invalid("An action lacks one of its fields."))?;
+    let long = |text: &str, most| text.chars().count() > most;
+    let any_long = actions.iter().any(|action| {
+        long(&action.label, 20) || long(&action.description, 40) || long(&action.identifier, 20)
+    });
+    match () {
+        () if actions.len() > 3 => Err(invalid("No more than 3 actions are allowed.")),
+        () if any_long => Err(invalid("A text of an action is too long.")),
+        () => Ok(Some(actions)),
+    }
 }
 
 /// A change of status is told, and moves the suite.

@@ -162,6 +162,8 @@ fn in_pulls(world: &mut World, call: &Call, at: At<'_>, rest: &[&str]) -> Answer
         ("GET", ["pulls"]) => pulls::list(world, call, at),
         ("POST", ["pulls"]) => pulls::create(world, call, at),
         ("GET", ["pulls", "comments", id]) => reviews::comment(world, call, at, id),
+        ("PATCH", ["pulls", "comments", id]) => reviews::edit(world, call, at, id),
+        ("DELETE", ["pulls", "comments", id]) => reviews::delete(world, call, at, id),
         ("GET", ["pulls", "comments", id, "reactions"]) => reviews::reactions(world, call, at, id),
         ("POST", ["pulls", "comments", id, "reactions"]) => reviews::react(world, call, at, id),
         ("GET", ["pulls", number]) => pulls::get(world, call, at, number),
@@ -179,6 +181,9 @@ fn in_pulls(world: &mut World, call: &Call, at: At<'_>, rest: &[&str]) -> Answer
         ("GET", ["pulls", number, "reviews"]) => reviews::list(world, call, at, number),
         ("POST", ["pulls", number, "reviews"]) => reviews::create(world, call, at, number),
         ("GET", ["pulls", number, "reviews", id]) => reviews::get(world, call, at, number, id),
+        ("PUT", ["pulls", number, "reviews", id, "dismissals"]) => {
+            reviews::dismiss(world, call, at, number, id)
+        }
         ("GET", ["pulls", number, "reviews", id, "comments"]) => {
             reviews::comments_of(world, call, at, number, id)
         }

@@ -35,6 +35,9 @@ pub(super) fn list(world: &mut World, call: &Call, (owner, name): At<'_>) -> Ans
         .filter(|issue| issue.pull.as_ref().is_some_and(|pull| from_head(pull) && into_base(pull)))
         .filter_map(|issue| is_listed(&mut issue.lag).then_some(issue.number))
         .collect();
+    if call.asks("sort") == Some("updated") {
+        numbers.sort_by_key(|number| world.issue(repo, *number).map(|issue| issue.updated).ok());
+    }
     if call.asks("direction") != Some("asc") {
         numbers.reverse();
     }
@@ -56,7 +59,7 @@ pub(super) fn create(world: &mut World, call: &Call, (owner, name): At<'_>) -> A
     Ok(Reply::created(world.show_full_pull(repo, number)))
 }
 
-pub(super) fn get(world: &World, call: &Call, (owner, name): At<'_>, text: &str) -> Answer {
+pub(super) fn get(world: &mut World, call: &Call, (owner, name): At<'_>, text: &str) -> Answer {
     let repo = world.reach(call, owner, name, READ)?;
     let number = number(text)?;
     let pull = world.pull(repo, number)?;
@@ -70,6 +73,7 @@ pub(super) fn get(world: &World, call: &Call, (owner, name): At<'_>, text: &str)
             .collect();
         return Ok(Reply::text(StatusCode::OK, text));
     }
+    world.judge(repo, number);
     Ok(Reply::ok(world.show_full_pull(repo, number)))
 }
 
@@ -79,13 +83,7 @@ pub(super) fn edit(world: &mut World, call: &Call, (owner, name): At<'_>, text: 
     world.pull(repo, number)?;
     world.edit_thread(repo, number, actor, optional(&body, "title"), optional(&body, "body"))?;
     if let Some(base) = optional(&body, "base") {
-        let sha = world.tip(repo, &base).ok_or_else(|| Refusal::missing("PullRequest", "base"))?;
-        let pull = world.pull_mut(repo, number)?;
-        let before = std::mem::replace(&mut pull.base.branch, base);
-        let old = std::mem::replace(&mut pull.base.sha, sha);
-        let mut parts = world.pull_parts(repo, number);
-        parts["changes"] = json!({ "base": { "ref": { "from": before }, "sha": { "from": old } } });
-        world.hook("pull_request", Some("edited"), Some(repo), actor, parts);
+        world.retarget(repo, number, actor, &base)?;
     }
     match body["state"].as_str() {
         Some("closed") => world.set_open(repo, number, actor, false)?,
@@ -114,14 +112,14 @@ pub(super) fn commits(world: &World, call: &Call, (owner, name): At<'_>, text: &
     Ok(call.page(&world.api, commits.map(|commit| world.show_commit(repo, &commit)).collect()))
 }
 
-/// Open pull requests whose head or history holds the commit; the head is what matters here.
+/// Pull requests whose head or history holds the commit; the head is what matters here. Those from forks are missing, as
+/// on GitHub.
 pub(super) fn of_commit(world: &World, call: &Call, (owner, name): At<'_>, reference: &str) -> Answer {
     let repo = world.reach(call, owner, name, READ)?;
     let sha = world.resolve(repo, reference)?;
-    let with_head = world.repositories[&repo]
-        .issues
-        .values()
-        .filter(|issue| issue.pull.as_ref().is_some_and(|pull| pull.head.sha == sha));
+    let with_head = world.repositories[&repo].issues.values().filter(|issue| {
+        issue.pull.as_ref().is_some_and(|pull| pull.head.sha == sha && pull.head.repository == repo)
+    });
     Ok(call.page(&world.api, with_head.map(|issue| world.show_pull(repo, issue.number)).collect()))
 }
 

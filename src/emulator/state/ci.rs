@@ -57,8 +57,18 @@ pub(crate) struct CheckRun {
     pub(crate) summary: Option<String>,
     pub(crate) text: Option<String>,
     pub(crate) annotations: Vec<Annotation>,
+    pub(crate) actions: Vec<CheckAction>,
     pub(crate) started: Option<Time>,
     pub(crate) completed: Option<Time>,
+}
+
+/// A button of a check run.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[expect(missing_docs, reason = "the fields are GitHub's own words")]
+pub struct CheckAction {
+    pub label: String,
+    pub description: String,
+    pub identifier: String,
 }
 
 /// One annotation of a check run.

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 
-pub use ci::Annotation;
+pub use ci::{Annotation, CheckAction};
 pub(crate) use ci::{CheckRun, Job, Progress, Status, Step, Suite, Workflow, WorkflowRun};
 pub(crate) use threads::{Comment, Issue, Label, Merged, Pull, Reaction, Review, ReviewComment, Side};
 
@@ -189,6 +189,10 @@ pub(crate) struct World {
     pub(crate) rate: super::auth::Rate,
     /// Given to what is created from now on; see [`Issue::lag`].
     pub(crate) list_lag: u32,
+    /// How often GitHub does not know yet whether a pull request merges, each time its head or base has moved.
+    pub(crate) merge_lag: u32,
+    /// The App's tokens reach forks whose owners let maintainers push.
+    pub(crate) reaches_forks: bool,
     pub(crate) wires: super::Wires,
 }
 
@@ -250,12 +254,21 @@ impl World {
 
     pub(crate) fn association(&self, repo: &Repository, user: Id) -> &'static str {
         let organization = self.users.get(&repo.owner).is_some_and(|owner| owner.kind == Kind::Organization);
+        let merged = |issue: &Issue| issue.pull.as_ref().is_some_and(|pull| pull.merged.is_some());
         match repo.members.get(&user) {
             _ if repo.owner == user => "OWNER",
-            Some(member) if member.hidden => "NONE",
-            Some(_) if organization => "MEMBER",
-            Some(_) => "COLLABORATOR",
-            None => "NONE",
+            Some(member) if !member.hidden && organization => "MEMBER",
+            Some(member) if !member.hidden => "COLLABORATOR",
+            _ if repo.issues.values().any(|issue| issue.author == user && merged(issue)) => "CONTRIBUTOR",
+            _ => "NONE",
+        }
+    }
+
+    /// The same for the author of a pull request, of whom GitHub tells that it is the first one.
+    pub(crate) fn association_of_author(&self, repo: &Repository, user: Id) -> &'static str {
+        match self.association(repo, user) {
+            "NONE" if !repo.members.contains_key(&user) => "FIRST_TIME_CONTRIBUTOR",
+            known => known,
         }
     }
 }

@@ -60,6 +60,8 @@ pub(crate) struct Pull {
     pub(crate) reviewers: Vec<Id>,
     /// It stands in the merge queue.
     pub(crate) queued: bool,
+    /// For which head and base it was asked whether it merges, and how often.
+    pub(crate) judged: (String, u32),
 }
 
 #[derive(Debug, Clone)]
@@ -93,6 +95,7 @@ pub(crate) struct Review {
     pub(crate) body: String,
     pub(crate) commit: String,
     pub(crate) submitted: Time,
+    pub(crate) lag: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -104,6 +107,11 @@ pub(crate) struct ReviewComment {
     pub(crate) body: String,
     pub(crate) path: String,
     pub(crate) line: u64,
+    pub(crate) start_line: Option<u64>,
+    /// The line is one of the old version.
+    pub(crate) left: bool,
+    /// Lines below the first hunk's head in the difference of the file.
+    pub(crate) position: u64,
     pub(crate) commit: String,
     pub(crate) hunk: String,
     pub(crate) in_reply_to: Option<Id>,
@@ -112,4 +120,5 @@ pub(crate) struct ReviewComment {
     pub(crate) created: Time,
     pub(crate) updated: Time,
     pub(crate) reactions: Vec<Reaction>,
+    pub(crate) lag: u32,
 }

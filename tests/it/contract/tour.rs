@@ -212,7 +212,7 @@ impl Tour {
 
     async fn reviews(&self, number: u64) {
         let at = format!("/pulls/{number}");
-        let line = LineComment { path: "lib.sh".into(), line: 1, body: "why two?".into() };
+        let line = LineComment::on("lib.sh", 1, "why two?");
         let lines = [line];
         let review = self
             .emulator
