@@ -134,11 +134,10 @@ impl Driver {
     /// Ready when the request ended well; a draft while it is worked on or needs a person.
     pub(super) async fn show_draft(&mut self, repository: &Repository) -> Result<(), Halt> {
         let Some(pull) = self.own_pull().filter(|p| p.draftable) else { return Ok(()) };
-        let wanted = match &self.state.phase {
-            Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => "ready",
-            Phase::Resting { outcome: Outcome::Reopened | Outcome::StoodDown { .. } }
-            | Phase::Done { .. } => return Ok(()),
-            _ => "draft",
+        let wanted = match self.state.is_ready() {
+            Some(true) => "ready",
+            Some(false) => "draft",
+            None => return Ok(()),
         };
         // A pull request begins as a draft.
         let known = self.shown("draft").await?.map_or_else(|| hash("draft"), |s| s.hash);

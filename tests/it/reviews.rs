@@ -16,7 +16,7 @@ async fn ready(t: &mut Fixpoint) -> u64 {
 }
 
 fn on_line(text: &str) -> LineComment {
-    LineComment { path: "src/sum.sh".to_owned(), line: 1, body: text.to_owned() }
+    LineComment { path: "src/sum.sh".to_owned(), line: 1, body: text.to_owned(), ..LineComment::default() }
 }
 
 #[tokio::test(flavor = "multi_thread")]

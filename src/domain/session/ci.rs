@@ -61,10 +61,7 @@ fn resting(next: &mut Next<'_>, outcome: &Outcome, verdict: Verdict) -> Taken {
         return Err("a person's pull request: nobody asked for more");
     }
     match (verdict, outcome) {
-        (Verdict::Green { .. }, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. }) => {
-            Err("it is known to be green, or not ours")
-        }
-        (Verdict::Green { tally }, _) => {
+        (Verdict::Green { tally }, _) if next.state.awaits_green() => {
             green(next, tally);
             Ok(())
         }

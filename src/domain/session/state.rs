@@ -355,6 +355,11 @@ impl Facts {
         self.request.options.rounds.unwrap_or(limits.rounds).min(limits.rounds)
     }
 
+    /// Is every check of the head known to have passed?
+    pub fn is_green(&self) -> bool {
+        matches!(self.tally, Some((green, all)) if all > 0 && green == all)
+    }
+
     /// The rounds of the present request change nothing.
     pub fn is_read_only(&self) -> bool {
         self.request.job.is_read_only()
@@ -395,6 +400,39 @@ impl State {
             _ => false,
         };
         watched && self.facts.guest.is_none()
+    }
+
+    /// Would a green head change how the request ended? Only where it ended because of CI, or on a red head.
+    pub fn awaits_green(&self) -> bool {
+        let Phase::Resting { outcome } = &self.phase else { return false };
+        let for_ci = match outcome {
+            Outcome::NotGreen { .. }
+            | Outcome::NotStarted { .. }
+            | Outcome::Infrastructure { .. }
+            | Outcome::ChecksCancelled
+            | Outcome::TimedOut => true,
+            Outcome::NothingToChange { .. }
+            | Outcome::Limit { .. }
+            | Outcome::Budget { .. }
+            | Outcome::EngineFailed { .. }
+            | Outcome::Refused { .. } => !self.facts.failures.is_empty(),
+            Outcome::Reopened => true,
+            _ => false,
+        };
+        for_ci && self.facts.guest.is_none()
+    }
+
+    /// Is the pull request one to be looked at by reviewers now? `None`: that is not ours to say.
+    pub fn is_ready(&self) -> Option<bool> {
+        match &self.phase {
+            Phase::Done { .. } => None,
+            Phase::Resting { outcome: Outcome::Reopened | Outcome::StoodDown { .. } } => None,
+            Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => Some(true),
+            Phase::Resting { outcome: Outcome::NeedsPerson } => Some(false),
+            // A request that changed nothing leaves a green head what it was.
+            Phase::Resting { .. } => Some(self.facts.is_green() && self.facts.flags.is_empty()),
+            _ => Some(false),
+        }
     }
 
     /// Is it over?

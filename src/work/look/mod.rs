@@ -75,20 +75,23 @@ pub(super) async fn resting(driver: &mut Driver) -> Result<After, Halt> {
     else {
         return Ok(After::Again);
     };
+    // On a person's pull request, and after an end that CI has nothing to do with, its colour changes nothing.
+    let well = matches!(outcome, Outcome::Green | Outcome::NoCi) && driver.state.facts.guest.is_none();
+    if !well && !driver.state.awaits_green() {
+        return Ok(After::rest(driver.now));
+    }
     // The grace for checks to start is over at rest, the wait for them is not: one may have been started again by hand.
     let grace = driver.parts.settings.limits.ci_start;
     let pushed = Timestamp(driver.now.0.saturating_sub(i64::try_from(grace.as_millis()).unwrap_or(0)));
     let judged = judged(driver, &head, pushed).await?;
     // Red where red is known costs no log.
-    if matches!(judged.1, Judgement::Red { .. }) && !matches!(outcome, Outcome::Green | Outcome::NoCi) {
+    if matches!(judged.1, Judgement::Red { .. }) && !well {
         return Ok(After::rest(driver.now));
     }
     let verdict = read(driver, &head, judged).await?;
     let news = match &verdict {
         Verdict::Red { failures, .. } => !driver.state.facts.excepts(failures),
-        Verdict::Green { .. } => {
-            !matches!(outcome, Outcome::Green | Outcome::NeedsPerson | Outcome::StoodDown { .. })
-        }
+        Verdict::Green { .. } => driver.state.awaits_green(),
         _ => false,
     };
     if news {
