@@ -156,7 +156,9 @@ impl Driver {
     async fn show_check(&mut self, repository: &Repository) -> Result<(), Halt> {
         let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(()) };
         // On a person's pull request nothing is shown before there is something to say.
-        if self.state.facts.guest.is_some() && !self.state.facts.told {
+        let facts = &self.state.facts;
+        let began = facts.told || facts.rounds.iter().any(|round| round.commit.is_some());
+        if facts.guest.is_some() && !began {
             return Ok(());
         }
         let app = self.parts.app().await?;

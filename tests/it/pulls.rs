@@ -33,8 +33,9 @@ async fn fix_mends_the_red_check_of_a_persons_pull_request() {
     assert_eq!((pull.head_branch.as_str(), pull.title.as_str()), ("bobs-work", "Multiply"));
     assert_eq!(t.github.pulls(&t.repo).unwrap().len(), 1, "no pull request of our own");
     let said = said_on(&t, number);
-    assert_eq!(said.len(), 2, "{said:#?}");
+    assert_eq!(said.len(), 1, "the one comment is written when there is something to say: {said:#?}");
     assert!(said[0].contains("green"), "{}", said[0]);
+    assert_eq!(t.told("bob"), [format!("comment on #{number}")]);
     t.end().await;
 }
 

@@ -155,8 +155,6 @@ impl Next<'_> {
         if facts.pull.is_none() {
             let (branch, base) = (facts.branch.clone(), facts.base.branch.clone());
             self.effects.push(Effect::OpenPull { branch, base });
-        } else {
-            self.tell();
         }
         self.reply_to_threads(Some(&commit));
         self.state.phase = Phase::Watching { since: self.now };
