@@ -43,6 +43,7 @@ impl Tour {
         tour.reviews(pull).await;
         tour.checks(pull).await;
         tour.actions(pull).await;
+        tour.a_fork().await;
         tour.the_end(pull, &jwt).await;
         tour
     }
@@ -223,7 +224,11 @@ impl Tour {
         self.post(&format!("{at}/comments/{id}/replies"), json!({ "body": "because" })).await;
         let wish = json!({ "body": "and here", "path": "lib.sh", "line": 1, "side": "RIGHT", "commit_id": comments[0]["commit_id"] });
         self.post(&format!("{at}/comments"), wish).await;
-        self.post(&format!("{at}/reviews"), json!({ "event": "COMMENT", "body": "so" })).await;
+        let lines = json!([{ "path": "lib.sh", "line": 1, "side": "LEFT", "body": "gone?" }]);
+        self.post(&format!("{at}/reviews"), json!({ "event": "COMMENT", "body": "so", "comments": lines }))
+            .await;
+        self.post(&format!("{at}/reviews"), json!({ "body": "not sent yet" })).await;
+        self.patch(&format!("/pulls/comments/{id}"), json!({ "body": "why not one?" })).await;
         for path in [
             format!("{at}/reviews"),
             format!("{at}/reviews/{review}"),
@@ -234,6 +239,40 @@ impl Tour {
         }
         self.post(&format!("/pulls/comments/{id}/reactions"), json!({ "content": "eyes" })).await;
         self.get(&format!("/pulls/comments/{id}/reactions")).await;
+        let path = format!("/repos/{REPO}{at}/reviews/{review}/dismissals");
+        self.send(Method::PUT, &path, &self.token, json!({ "message": "settled" })).await;
+        let push = |text| self.emulator.push_as(REPO, "fixpoint[bot]", "fixpoint/1-sum", &[("lib.sh", text)]);
+        push("echo three\n").expect("a push");
+        let outdated = self.get(&format!("{at}/comments")).await;
+        assert_eq!(outdated[0]["line"], Value::Null);
+        push("echo two\n").expect("a push");
+        self.delete(&format!("/pulls/comments/{id}"), Value::Null).await;
+    }
+
+    async fn a_fork(&self) {
+        let fork = self.emulator.fork(REPO, "mallory").expect("a fork");
+        let sha = self.emulator.push_as(&fork, "mallory", "y", &[("lib.sh", "echo four\n")]).expect("a push");
+        let number =
+            self.emulator.open_pull(REPO, "mallory", "mallory:y", "From a fork", "").expect("a pull request");
+        self.emulator.push_as(REPO, "bob", "next", &[("a", "b")]).expect("a push");
+        self.emulator.retarget(REPO, number, "mallory", "next").expect("retargeted");
+        self.emulator.set_merge_lag(1);
+        for path in [
+            format!("/pulls/{number}"),
+            format!("/pulls/{number}/files"),
+            format!("/pulls/{number}/commits"),
+            format!("/commits/{sha}/pulls"),
+            "/pulls?head=mallory:y".into(),
+            "/pulls?sort=updated&direction=desc".into(),
+            format!("/actions/runs?head_sha={sha}"),
+        ] {
+            self.get(&path).await;
+        }
+        self.emulator.set_merge_lag(0);
+        self.emulator.label(REPO, number, "alice", "fork").expect("labelled");
+        self.emulator.unlabel(REPO, number, "alice", "fork").expect("unlabelled");
+        self.emulator.delete_repository(&fork, "mallory").expect("deleted");
+        self.get(&format!("/pulls/{number}")).await;
     }
 
     async fn checks(&self, number: u64) {
@@ -247,7 +286,10 @@ impl Tour {
             )
             .await;
         let at = format!("/check-runs/{}", run["id"]);
-        self.patch(&at, json!({ "status": "completed", "conclusion": "success" })).await;
+        let action = json!({ "label": "Fix it", "description": "Starts a round", "identifier": "fix" });
+        self.patch(&at, json!({ "status": "completed", "conclusion": "success", "actions": [action] })).await;
+        self.emulator.press(REPO, "alice", "fixpoint", "fix").expect("pressed");
+        self.emulator.rerequest(REPO, "alice", "fixpoint").expect("asked for");
         self.get(&at).await;
         self.get(&format!("{at}/annotations")).await;
         self.post(&format!("{at}/rerequest"), Value::Null).await;
@@ -298,6 +340,8 @@ impl Tour {
     async fn the_end(&self, number: u64, jwt: &str) {
         let github = &self.emulator;
         github.queue_for_merge(REPO, number, "bob").expect("queued");
+        github.take_from_queue(REPO, number, "bob").expect("out of it");
+        github.queue_for_merge(REPO, number, "bob").expect("queued again");
         github.close(REPO, number, "alice").expect("closed");
         github.reopen(REPO, number, "alice").expect("reopened");
         let path = format!("/repos/{REPO}/pulls/{number}/merge");

@@ -3,254 +3,15 @@
 //! `POST /_emulator/<verb>` with the arguments as a JSON object; the answer is what the method gives back, or
 //! 422 with a message. There is no secret to keep here: the emulator listens where its user tells it to.
 
-use super::faults::{Astray, Fault};
-use super::model::Play;
-use super::people::LineComment;
+mod verbs;
+
 use super::reply::{Call, Reply};
 use super::setup::{AppCredentials, Running};
-use super::{Ci, CiPlay, Emulator, Error, How, Hub, JobPlay, NewRepository, On, Permission, Script};
+use super::{Emulator, Error, Hub};
 use http::StatusCode;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Everything that can be asked for; the tag is the verb in the path.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "verb", rename_all = "snake_case")]
-enum Verb {
-    App,
-    DeliverTo {
-        url: String,
-    },
-    CreateRepository(RepositoryWish),
-    Collaborator {
-        repo: String,
-        login: String,
-        permission: Permission,
-        #[serde(default)]
-        hidden: bool,
-    },
-    Watch {
-        repo: String,
-        login: String,
-    },
-    UserToken {
-        login: String,
-    },
-    OpenIssue {
-        repo: String,
-        login: String,
-        title: String,
-        body: String,
-        #[serde(default)]
-        labels: Vec<String>,
-    },
-    Comment {
-        repo: String,
-        number: u64,
-        login: String,
-        body: String,
-    },
-    EditComment {
-        repo: String,
-        id: u64,
-        login: String,
-        body: String,
-    },
-    Label {
-        repo: String,
-        number: u64,
-        login: String,
-        label: String,
-    },
-    Close {
-        repo: String,
-        number: u64,
-        login: String,
-    },
-    Reopen {
-        repo: String,
-        number: u64,
-        login: String,
-    },
-    Merge {
-        repo: String,
-        number: u64,
-        login: String,
-    },
-    OpenPull {
-        repo: String,
-        login: String,
-        head: String,
-        title: String,
-        #[serde(default)]
-        body: String,
-    },
-    Review {
-        repo: String,
-        number: u64,
-        login: String,
-        state: String,
-        #[serde(default)]
-        body: String,
-        #[serde(default)]
-        lines: Vec<LineComment>,
-    },
-    Reply {
-        repo: String,
-        number: u64,
-        login: String,
-        to: u64,
-        body: String,
-    },
-    Push {
-        repo: String,
-        login: String,
-        branch: String,
-        files: BTreeMap<String, String>,
-    },
-    DeleteBranch {
-        repo: String,
-        login: String,
-        branch: String,
-    },
-    Fork {
-        repo: String,
-        login: String,
-    },
-    Status {
-        repo: String,
-        sha: String,
-        context: String,
-        state: String,
-    },
-    CiPlays {
-        repo: String,
-        play: CiPlay,
-    },
-    CiEnds {
-        repo: String,
-        check: String,
-        play: JobPlay,
-    },
-    ApproveRuns {
-        repo: String,
-    },
-    ModelPlays {
-        plays: Vec<Play>,
-        #[serde(default)]
-        key: String,
-    },
-    ModelShown,
-    Fault(Fault),
-    Astray {
-        event: Option<String>,
-        times: u32,
-        astray: Astray,
-    },
-    ClearFaults,
-    Grant {
-        permission: String,
-        level: Option<String>,
-    },
-    Suspend {
-        suspended: bool,
-    },
-    Install {
-        repo: String,
-        installed: bool,
-    },
-    ExpireTokens,
-    ListLag {
-        reads: u32,
-    },
-    RateRemaining {
-        remaining: u32,
-    },
-    ManifestCode {
-        manifest: Value,
-    },
-    Settled,
-    Pull {
-        repo: String,
-        number: u64,
-    },
-    Pulls {
-        repo: String,
-    },
-    Issue {
-        repo: String,
-        number: u64,
-    },
-    Comments {
-        repo: String,
-        number: u64,
-    },
-    Branches {
-        repo: String,
-    },
-    File {
-        repo: String,
-        reference: String,
-        path: String,
-    },
-    Notifications,
-    Requests,
-    Deliveries,
-    LeakedAuthorizations,
-}
-
-#[derive(Debug, Deserialize)]
-struct RepositoryWish {
-    name: String,
-    #[serde(default)]
-    files: BTreeMap<String, String>,
-    #[serde(default)]
-    private: bool,
-    #[serde(default = "yes")]
-    drafts: bool,
-    #[serde(default)]
-    protected: Vec<String>,
-    #[serde(default)]
-    required_checks: Vec<String>,
-    /// Jobs and their commands; with none of the three there is no CI.
-    #[serde(default)]
-    commands: BTreeMap<String, String>,
-    /// Names of scripted checks.
-    #[serde(default)]
-    checks: Vec<String>,
-    /// CI is what the workflow files say.
-    #[serde(default)]
-    workflow: bool,
-    on: Option<On>,
-}
-
-fn yes() -> bool {
-    true
-}
-
-impl RepositoryWish {
-    fn into_new(self) -> NewRepository {
-        let how = match () {
-            () if !self.commands.is_empty() => How::Commands(self.commands.into_iter().collect()),
-            () if !self.checks.is_empty() => {
-                How::Scripted(Script { checks: self.checks, ..Script::default() })
-            }
-            () if self.workflow => How::Workflow,
-            () => How::None,
-        };
-        let ci = Ci { how, on: self.on.unwrap_or(On::Push), ..Ci::default() };
-        NewRepository {
-            private: self.private,
-            drafts: self.drafts,
-            protected: self.protected,
-            required_checks: self.required_checks,
-            files: self.files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect(),
-            ..NewRepository::new(&self.name, &[]).ci(ci)
-        }
-    }
-}
+use verbs::Verb;
 
 pub(crate) async fn answer(hub: &Arc<Hub>, call: &Call) -> Reply {
     let Some(verb) = call.segments.get(1) else {
@@ -297,6 +58,8 @@ async fn perform(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         | Verb::ClearFaults
         | Verb::ExpireTokens
         | Verb::ListLag { .. }
+        | Verb::ReachForks { .. }
+        | Verb::MergeLag { .. }
         | Verb::RateRemaining { .. }
         | Verb::CiPlays { .. }
         | Verb::CiEnds { .. }
@@ -306,6 +69,9 @@ async fn perform(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         | Verb::Pulls { .. }
         | Verb::Issue { .. }
         | Verb::Comments { .. }
+        | Verb::Reviews { .. }
+        | Verb::LineComments { .. }
+        | Verb::CheckRuns { .. }
         | Verb::Branches { .. }
         | Verb::File { .. }
         | Verb::Notifications
@@ -340,6 +106,8 @@ fn direct(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         }
         Verb::ClearFaults => json!(emulator.faults().clear()),
         Verb::ExpireTokens => json!(emulator.expire_tokens()),
+        Verb::ReachForks { reached } => json!(emulator.reach_forks(reached)),
+        Verb::MergeLag { reads } => json!(emulator.set_merge_lag(reads)),
         Verb::ListLag { reads } => json!(emulator.set_list_lag(reads)),
         Verb::RateRemaining { remaining } => json!(emulator.set_rate_remaining(remaining)),
         Verb::CiPlays { repo, play } => json!(emulator.ci_plays(&repo, play)?),
@@ -368,18 +136,39 @@ fn act(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
             json!(emulator.edit_comment(&repo, id, &login, &body)?)
         }
         Verb::Label { repo, number, login, label } => json!(emulator.label(&repo, number, &login, &label)?),
+        Verb::Unlabel { repo, number, login, label } => {
+            json!(emulator.unlabel(&repo, number, &login, &label)?)
+        }
         Verb::Close { repo, number, login } => json!(emulator.close(&repo, number, &login)?),
         Verb::Reopen { repo, number, login } => json!(emulator.reopen(&repo, number, &login)?),
         Verb::Merge { repo, number, login } => json!(emulator.merge(&repo, number, &login)?),
-        Verb::OpenPull { repo, login, head, title, body } => {
-            json!(emulator.open_pull(&repo, &login, &head, &title, &body)?)
+        Verb::OpenPull { repo, login, wish } => json!(emulator.open_pull_with(&repo, &login, wish)?),
+        Verb::Retarget { repo, number, login, base } => {
+            json!(emulator.retarget(&repo, number, &login, &base)?)
         }
-        Verb::Review { repo, number, login, state, body, lines } => {
-            json!(emulator.review(&repo, number, &login, &state, &body, &lines)?)
+        Verb::Draft { repo, number, login, draft } => {
+            json!(emulator.set_draft(&repo, number, &login, draft)?)
         }
-        Verb::Reply { repo, number, login, to, body } => {
-            json!(emulator.reply(&repo, number, &login, to, &body)?)
+        Verb::UpdateBranch { repo, login, branch } => json!(emulator.update_branch(&repo, &login, &branch)?),
+        Verb::Queue { repo, number, login, queued: true } => {
+            json!(emulator.queue_for_merge(&repo, number, &login)?)
         }
+        Verb::Queue { repo, number, login, queued: false } => {
+            json!(emulator.take_from_queue(&repo, number, &login)?)
+        }
+        Verb::Fork { .. } | Verb::Push { .. } | Verb::DeleteBranch { .. } => branches(emulator, verb)?,
+        Verb::Review { .. }
+        | Verb::CommentOnLine { .. }
+        | Verb::Reply { .. }
+        | Verb::Dismiss { .. }
+        | Verb::Press { .. }
+        | Verb::Rerequest { .. } => review(emulator, verb)?,
+        _ => Value::Null,
+    })
+}
+
+fn branches(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
+    Ok(match verb {
         Verb::Push { repo, login, branch, files } => {
             let files: Vec<(&str, &str)> =
                 files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -391,12 +180,37 @@ fn act(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
     })
 }
 
+fn review(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
+    Ok(match verb {
+        Verb::Review { repo, number, login, state, body, lines } => {
+            json!(emulator.review(&repo, number, &login, &state, &body, &lines)?)
+        }
+        Verb::Reply { repo, number, login, to, body } => {
+            json!(emulator.reply(&repo, number, &login, to, &body)?)
+        }
+        Verb::CommentOnLine { repo, number, login, line } => {
+            json!(emulator.comment_on_line(&repo, number, &login, &line)?)
+        }
+        Verb::Dismiss { repo, number, login, review } => {
+            json!(emulator.dismiss(&repo, number, &login, review)?)
+        }
+        Verb::Press { repo, login, check, identifier } => {
+            json!(emulator.press(&repo, &login, &check, &identifier)?)
+        }
+        Verb::Rerequest { repo, login, check } => json!(emulator.rerequest(&repo, &login, &check)?),
+        _ => Value::Null,
+    })
+}
+
 fn look(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
     Ok(match verb {
         Verb::Pull { repo, number } => json!(emulator.pull(&repo, number)?),
         Verb::Pulls { repo } => json!(emulator.pulls(&repo)?),
         Verb::Issue { repo, number } => json!(emulator.issue(&repo, number)?),
         Verb::Comments { repo, number } => json!(emulator.comments(&repo, number)?),
+        Verb::Reviews { repo, number } => json!(emulator.reviews(&repo, number)?),
+        Verb::LineComments { repo, number } => json!(emulator.line_comments(&repo, number)?),
+        Verb::CheckRuns { repo, sha } => json!(emulator.check_runs(&repo, &sha)?),
         Verb::Branches { repo } => json!(emulator.branches(&repo)?),
         Verb::File { repo, reference, path } => {
             let bytes = emulator.file(&repo, &reference, &path)?;
