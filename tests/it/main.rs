@@ -23,4 +23,5 @@ mod reading;
 mod red;
 mod reviews;
 mod sandbox;
+mod stories;
 mod support;

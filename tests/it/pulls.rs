@@ -35,7 +35,7 @@ async fn fix_mends_the_red_check_of_a_persons_pull_request() {
     let said = said_on(&t, number);
     assert_eq!(said.len(), 1, "the one comment is written when there is something to say: {said:#?}");
     assert!(said[0].contains("green"), "{}", said[0]);
-    assert_eq!(t.told("bob"), [format!("comment on #{number}")]);
+
     t.end().await;
 }
 
