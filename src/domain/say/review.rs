@@ -26,7 +26,8 @@ pub fn reply(commit: Option<&Sha>, said: Option<&str>) -> String {
 
 /// A comment of ours on a line, with its suggestion as GitHub shows one.
 pub fn line_comment(comment: &LineComment) -> String {
-    let body = text::cut(&text::harmless(&comment.body), COMMENT);
+    // Cut first: what makes a mention inert must not be cut away again.
+    let body = text::harmless(&text::cut(&comment.body, COMMENT));
     match &comment.suggestion {
         Some(lines) => {
             format!("{}\n\n{}", body.trim_end(), words::block("suggestion", lines.trim_end_matches('\n')))
@@ -49,10 +50,14 @@ pub fn review(
         0 => format!("**Reviewed {}: nothing to say about its lines.**", voice.head()),
         n => format!("**Reviewed {}: {} on its lines.**", voice.head(), words::count(n, "comment")),
     };
-    let summary = text::cut(&text::harmless(summary.trim()), SUMMARY);
-    let mut body = format!("{lead}\n\nThe agent says:\n\n{}", words::quote(&summary, SUMMARY));
-    for (place, comment) in rest {
-        body = format!("{}\n\n{}\n\n{comment}", body.trim_end(), words::code(place, 200));
+    let mut body = format!("{lead}\n\nThe agent says:\n\n{}", words::quote(summary.trim(), SUMMARY));
+    for (n, (place, comment)) in rest.iter().enumerate() {
+        let more = format!("{}\n\n{}\n\n{comment}", body.trim_end(), words::code(place, 200));
+        if more.chars().count() > text::BODY_LIMIT - MARKER {
+            let left_out = words::count(rest.len() - n, "comment");
+            return format!("{}\n\n{left_out} left out: there is no room for more.\n", body.trim_end());
+        }
+        body = more;
     }
-    text::cut(&body, text::BODY_LIMIT - MARKER)
+    body
 }

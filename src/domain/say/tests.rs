@@ -7,8 +7,8 @@ use crate::domain::{
     ids::*,
     policy::Flag,
     session::{
-        Base, Cause, Facts, Message, Outcome, Pull, Question, Request, RoundNote, Spent, Start, Subject,
-        Thread, start,
+        Base, Cause, Facts, Guest, LineComment, Message, Outcome, Pull, Question, Request, RoundNote, Spent,
+        Start, Subject, Thread, start,
     },
 };
 

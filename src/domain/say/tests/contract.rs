@@ -30,7 +30,7 @@ fn nasty() -> impl Strategy<Value = String> {
 
 fn phase() -> impl Strategy<Value = Phase> {
     let outcome = || {
-        (0..21_usize, nasty()).prop_map(|(at, why)| match at {
+        (0..24_usize, nasty()).prop_map(|(at, why)| match at {
             0 => Outcome::Green,
             1 => Outcome::NeedsPerson,
             2 => Outcome::NotGreen { why },
@@ -51,6 +51,9 @@ fn phase() -> impl Strategy<Value = Phase> {
             17 => Outcome::Closed,
             18 => Outcome::IssueClosed,
             19 => Outcome::Reopened,
+            20 => Outcome::Conflict,
+            21 => Outcome::Reviewed,
+            22 => Outcome::PatchOffered,
             _ => Outcome::NoAccess,
         })
     };
@@ -77,6 +80,7 @@ prop_compose! {
         flags in prop::collection::vec((nasty(), nasty(), any::<bool>()), 0..6),
         numbers in (any::<u32>(), any::<u64>(), any::<u64>(), 0..6_usize, 0..5_usize),
         switches in prop::array::uniform6(any::<bool>()),
+        guest in proptest::option::of((any::<bool>(), any::<bool>())),
     ) -> State {
         let [public, has_pull, draftable, has_summary, has_remark, stopping] = switches;
         let (round, tokens, micros, failures, rounds) = numbers;
@@ -86,6 +90,11 @@ prop_compose! {
             facts.summary = has_summary.then(|| texts[0].clone());
             facts.remark = has_remark.then(|| awaiting_approval(3, Some(Number(7)), Some("https://example.org/a")));
             facts.stopping = stopping;
+            facts.guest = guest.map(|(pushable, fork)| {
+                let repo = Repo { id: RepoId(9), owner: texts[11].clone(), name: texts[4].clone() };
+                let author = Actor { id: UserId(8), login: texts[3].clone() };
+                Guest { author, fork: fork.then_some(repo), pushable }
+            });
             facts.round = round;
             facts.spent = Spent { tokens, micros };
             facts.thread.title = texts[1].clone();
@@ -178,6 +187,21 @@ proptest! {
             prop_assert!(said.chars().count() <= 400, "{said}");
             prop_assert!(said.ends_with(&format!("@alice: [All of it]({url})")), "{said}");
             prop_assert_eq!(acts(said.split("\n\n@alice: [").next().unwrap()), None, "{}", said);
+        }
+    }
+
+    #[test]
+    fn any_review_keeps_the_contract(state in any_state(), texts in prop::collection::vec(nasty(), 3), times in 1..3_000_usize) {
+        let limits = Limits::default();
+        let [summary, body, lines] = <[String; 3]>::try_from(texts).unwrap();
+        let comment = LineComment { path: "a".into(), line: 1, start_line: None, body: body.repeat(times), suggestion: Some(lines.clone()) };
+        let on_line = line_comment(&comment);
+        let rest = vec![("src/a.rs:3".to_owned(), on_line.clone()); 30];
+        let review = review(&state, &summary.repeat(times), 2, &rest, &context(&limits));
+        for text in [on_line, review, reply(Some(&sha('a')), Some(&lines.repeat(times))), reply(None, Some(&summary))] {
+            prop_assert!(text.chars().count() <= text::BODY_LIMIT);
+            prop_assert_eq!(text::cut(&text, usize::MAX), text.clone());
+            prop_assert_eq!(acts(&text), None, "{}", text);
         }
     }
 
