@@ -4,7 +4,7 @@ use super::{
     Mistake, PATH, People, Publish, Read, RepoConfig, Rerun, SecondPerson, Title, Update,
     settings::PathSettings, shown, words::Glob, words::Name,
 };
-use crate::domain::{Limits, UserId, policy::Rules, text::meant};
+use crate::domain::{Actor, Limits, Number, UserId, policy::Rules, text::meant};
 use std::collections::BTreeSet;
 
 /// Allowed names that are told when another was written.
@@ -202,6 +202,25 @@ impl Effective {
             title: wishes.title,
             mistakes,
         }
+    }
+
+    /// The title of a pull request whose change is summed up like that.
+    pub fn titled(&self, summary: String, issue: Number) -> String {
+        match &self.title {
+            Some(title) => title.of(&summary, issue.0),
+            None => summary,
+        }
+    }
+
+    /// A commit's message, signed off by whoever asked where that is wanted. `message` ends with its trailers.
+    pub fn signed(&self, message: String, asker: &Actor) -> String {
+        if !self.sign_off {
+            return message;
+        }
+        let Actor { id, login } = asker;
+        // GitHub's own address of an account: stable, and nobody's private one. Source: GitHub, "Setting your commit email
+        // address".
+        format!("{}\nSigned-off-by: {login} <{id}+{login}@users.noreply.github.com>\n", message.trim_end())
     }
 
     /// What people are told of the file's mistakes, in one line; `None`: there is none.

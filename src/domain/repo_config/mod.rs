@@ -69,6 +69,13 @@ pub struct Read {
     pub mistakes: Vec<Mistake>,
 }
 
+impl Read {
+    /// There is a file, and it cannot be read at all.
+    pub fn failed(why: &str) -> Self {
+        Self { mistakes: vec![Mistake::at_start(shown_long(why))], ..Self::default() }
+    }
+}
+
 impl RepoConfig {
     /// Reads a file, as a whole or not at all.
     ///
@@ -94,18 +101,14 @@ impl RepoConfig {
 
 /// Reads a file and all that is wrong with it.
 pub fn read(file: &[u8]) -> Read {
-    let fail = |mistake| Read { mistakes: vec![mistake], ..Read::default() };
     if file.len() > LARGEST {
-        let long = file.len();
-        return fail(Mistake::at_start(format!("the file has {long} bytes; at most {LARGEST} are read")));
+        return Read::failed(&format!("the file has {} bytes; at most {LARGEST} are read", file.len()));
     }
-    let Ok(text) = std::str::from_utf8(file) else {
-        return fail(Mistake::at_start("the file is not UTF-8 text".to_owned()));
-    };
+    let Ok(text) = std::str::from_utf8(file) else { return Read::failed("the file is not UTF-8 text") };
     match tree::parse(text) {
         Ok(Some(root)) => typed(root),
         Ok(None) => Read::default(),
-        Err(mistake) => fail(mistake),
+        Err(mistake) => Read { mistakes: vec![mistake], ..Read::default() },
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     SecondPerson, Update, read, schema,
 };
 use crate::domain::{
-    Limits, UserId,
+    Actor, Limits, Number, UserId,
     policy::{FileDiff, Ruling, rule},
 };
 use proptest::prelude::*;
@@ -186,7 +186,13 @@ instructions: |
         [found.labels.start, found.labels.needs_human, found.labels.opt_out].join(" "),
         "go look leave"
     );
-    assert_eq!(found.title.unwrap().of("Add {issue}", 7), "fix: Add {issue} (#7)");
+    assert_eq!(found.titled("Add {issue}".into(), Number(7)), "fix: Add {issue} (#7)");
+    let alice = Actor { id: UserId(5), login: "alice".into() };
+    let signed = found.signed("Add\n\nRequested-by: alice\n".into(), &alice);
+    assert_eq!(
+        signed,
+        "Add\n\nRequested-by: alice\nSigned-off-by: alice <5+alice@users.noreply.github.com>\n"
+    );
     assert_eq!(found.instructions.as_deref(), Some("Be brief."));
     assert_eq!(found.rules.allow.unwrap(), ["src", "src/**"]);
     assert_eq!(found.rules.deny, ["vault/**", "*.lock", "*.lock/**", PATH]);
