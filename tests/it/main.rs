@@ -22,6 +22,7 @@ mod pulls;
 mod quixbugs;
 mod reading;
 mod red;
+mod repo_config;
 mod reviews;
 mod sandbox;
 mod support;
