@@ -85,6 +85,7 @@ fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<Secre
             repository: limits.repository_money_a_day,
             installation: limits.installation_money_a_day,
         },
+        images: config.operator().images,
         engine: engine.split(" at ").next().unwrap_or(engine).to_owned(),
         model_host: engine.split_once(" at ").map(|(_, host)| host.to_owned()),
         sandbox_words,
@@ -99,6 +100,14 @@ fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<Secre
 /// # Errors
 /// When the model's address or key cannot be used.
 pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn agent::Engine>> {
+    let model = &config.model;
+    let others = model.allow.iter().filter(|name| **name != model.name);
+    let others = others.map(|name| model_of(config, name, http)).collect::<anyhow::Result<_>>()?;
+    Ok(Arc::from(agent::native(model_of(config, &model.name, http)?, others)))
+}
+
+/// A model of the provider that a configuration names.
+fn model_of(config: &Config, name: &str, http: &reqwest::Client) -> anyhow::Result<Box<dyn llm::Model>> {
     use crate::config::Provider as Of;
     let model = &config.model;
     let (wire, own) = match model.provider {
@@ -110,15 +119,15 @@ pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn
         None => Url::parse(own)?,
     };
     let key = model.key.clone().unwrap_or_else(|| SecretString::from(String::new()));
-    let mut settings = ModelSettings::new(wire, url, model.name.clone(), key);
+    let mut settings = ModelSettings::new(wire, url, name.to_owned(), key);
     settings.patience = model.patience;
-    settings.price = model.prices.get(&model.name).map(|p| Prices {
+    settings.price = model.prices.get(name).map(|p| Prices {
         input: p.input,
         output: p.output,
         cache_read: p.cache_read,
         cache_write: p.cache_write,
     });
-    Ok(Arc::from(agent::native(llm::model(settings, http.clone())?, Vec::new())))
+    Ok(llm::model(settings, http.clone())?)
 }
 
 /// Where a configuration wants its rounds to run.

@@ -106,6 +106,8 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
     let disk = DiskMark { folder: settings.data.clone(), bytes: settings.min_free_disk };
     let mut state = HttpState::new(store.clone(), settings.webhooks).bounded(Bounds::default());
     state.disk = Some(disk);
+    let operator = Arc::new(settings.work);
+    let house = work::House::new(operator.clone(), settings.engine.models());
     let parts = work::Parts {
         store: store.clone(),
         github: GitHub::new(settings.github, http)?,
@@ -113,7 +115,8 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         mirrors: Mirrors::new(settings.data.join("mirrors")),
         sandboxes: settings.sandboxes,
         engine: settings.engine,
-        settings: Arc::new(settings.work),
+        settings: operator,
+        house,
     };
     let stop = shutdown.clone();
     let serving = tokio::spawn(http::serve(listener, state, async move { stop.cancelled().await }));

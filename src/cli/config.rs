@@ -1,6 +1,11 @@
 //! `fixpoint config`: prints the commented example, checks a configuration before it is used.
 
-use crate::config::{self, Config, Flags, Provider};
+mod repository;
+
+use crate::{
+    config::{self, Config, Flags, Provider},
+    domain::repo_config,
+};
 use clap::Subcommand;
 use std::{
     io::{self, Write},
@@ -18,22 +23,38 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Print every setting with its default and its reason, ready to be edited
-    Example,
-    /// Read the configuration as `serve` would and say what is wrong or missing
+    Example {
+        /// Of a repository's .github/fixpoint.yml instead of the server's fixpoint.toml
+        #[arg(long)]
+        repository: bool,
+    },
+    /// Read a configuration as `serve` would and say what is wrong or missing
     Check {
-        /// The file (else FIXPOINT_CONFIG, else fixpoint.toml if it is there)
+        /// The server's file (else FIXPOINT_CONFIG, else fixpoint.toml if it is there), or a repository's .yml
         file: Option<PathBuf>,
+        /// The server's file whose bounds a repository's .yml is held against, instead of the defaults
+        #[arg(long, value_name = "FILE")]
+        within: Option<PathBuf>,
     },
 }
 
-/// Runs the command: 0 when all is well, 1 for a mistake, 2 when `serve` would miss something.
+/// Runs the command: 0 when all is well, 1 for a mistake, 2 when `serve` would miss something or a repository's file has
+/// a mistake.
 pub(super) fn run(args: Args) -> ExitCode {
     let done = match args.command {
-        Command::Example => io::stdout().write_all(config::example().as_bytes()).map(|()| 0),
-        Command::Check { file } => check(file),
+        Command::Example { repository: true } => print(repo_config::EXAMPLE),
+        Command::Example { repository: false } => print(&config::example()),
+        Command::Check { file: Some(file), within } if repository::is_one(&file) => {
+            repository::check(&file, within)
+        }
+        Command::Check { file, .. } => check(file),
     };
     // A closed pipe is the reader's wish, not an error.
     done.map_or(ExitCode::SUCCESS, ExitCode::from)
+}
+
+fn print(text: &str) -> io::Result<u8> {
+    io::stdout().write_all(text.as_bytes()).map(|()| 0)
 }
 
 fn check(file: Option<PathBuf>) -> io::Result<u8> {

@@ -20,6 +20,7 @@ pub use sections::{
     Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
 };
 
+use crate::domain::repo_config::Operator;
 use confique::{Config as _, Layer as _};
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
@@ -169,6 +170,21 @@ impl Config {
         Ok(())
     }
 
+    /// The bounds of what a repository's own configuration may say; that the App may write workflow files is GitHub's to
+    /// say.
+    pub fn operator(&self) -> Operator {
+        let limits = self.limits.session();
+        Operator {
+            limits,
+            day_micros: self.limits.repository_money_a_day,
+            ask_first: self.publish.mode == PublishMode::Ask,
+            deny: self.publish.deny.clone(),
+            workflows: false,
+            models: std::iter::once(&self.model.name).chain(&self.model.allow).cloned().collect(),
+            images: std::iter::once(&self.sandbox.image).chain(&self.sandbox.allow).cloned().collect(),
+        }
+    }
+
     /// What `fixpoint serve` cannot do without and is not set, a sentence each.
     pub fn missing(&self) -> Vec<String> {
         let github = &self.github;
@@ -205,7 +221,7 @@ pub fn unknown_variables() -> Vec<String> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let strange =
         names.filter(|n| n.starts_with(PREFIX) && n != FILE_VARIABLE && !known.contains(&n.as_str()));
-    strange.map(|n| format!("{n} is not a setting{}", place::meant(&n, &known))).collect()
+    strange.map(|n| format!("{n} is not a setting{}", crate::domain::text::meant(&n, &known))).collect()
 }
 
 fn read(file: &Path) -> Result<ConfigLayer, ConfigError> {

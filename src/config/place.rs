@@ -1,10 +1,8 @@
 //! Says where in the file a mistake is, and what was probably meant.
 
 use super::{ConfigError, ConfigLayer};
+use crate::domain::text::meant;
 use confique::meta::{FieldKind, Meta};
-
-/// How alike a known word must be (Jaro-Winkler, 1 is the same) to be offered.
-const ALIKE: f64 = 0.85;
 
 /// Reads a file's text.
 pub(super) fn parse(text: &str, name: &str) -> Result<ConfigLayer, ConfigError> {
@@ -36,13 +34,6 @@ fn say(message: &str) -> String {
         }
         _ => message.trim_end().replace('\n', "; "),
     }
-}
-
-/// ` (did you mean "rounds"?)`, where something known is alike.
-pub(super) fn meant(given: &str, known: &[&str]) -> String {
-    let alike = known.iter().map(|k| (strsim::jaro_winkler(given, k), k));
-    let best = alike.filter(|(score, _)| *score >= ALIKE).max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or_else(String::new, |(_, known)| format!(" (did you mean \"{known}\"?)"))
 }
 
 /// The environment variables of all settings.

@@ -50,6 +50,9 @@ pub(super) fn read_files(layer: &mut ConfigLayer) -> Result<(), ConfigError> {
         }
         let text = std::fs::read_to_string(path)
             .map_err(|e| ConfigError(format!("{name}_file: {} cannot be read: {e}", path.display())))?;
+        if text.trim().is_empty() {
+            return Err(ConfigError(format!("{name}_file: {} is empty", path.display())));
+        }
         // The last line end is the editor's, not the secret's.
         *value = Some(text.trim_end_matches(['\r', '\n']).into());
     }
@@ -92,11 +95,30 @@ pub(super) fn check(config: &Config) -> Result<(), ConfigError> {
             )));
         }
     }
-    let key = config.github.private_key.as_ref();
-    if key.is_some_and(|key| !key.expose_secret().contains("-----BEGIN ")) {
+    if config.model.key.as_ref().is_some_and(|key| key.expose_secret().trim().is_empty()) {
+        return Err(ConfigError(
+            "model.key is empty: leave it out, or name a file with `model.key_file`".to_owned(),
+        ));
+    }
+    config.github.private_key.as_ref().map_or(Ok(()), can_sign)
+}
+
+/// Signs something with the App's key: whether a PEM holds a key shows in nothing less.
+fn can_sign(key: &SecretString) -> Result<(), ConfigError> {
+    use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+    let key = key.expose_secret();
+    if !key.contains("-----BEGIN ") {
         return Err(ConfigError(
             "github.private_key is no PEM: it begins with `-----BEGIN RSA PRIVATE KEY-----`".to_owned(),
         ));
     }
-    Ok(())
+    let signed = EncodingKey::from_rsa_pem(key.as_bytes())
+        .and_then(|key| encode(&Header::new(Algorithm::RS256), &serde_json::json!({}), &key));
+    signed.map(|_| ()).map_err(|_| {
+        ConfigError(
+            "github.private_key holds no RSA private key, though it looks like a PEM: generate a new one on the App's \
+             settings page and name the file it downloads"
+                .to_owned(),
+        )
+    })
 }

@@ -72,6 +72,10 @@ pub struct Sandbox {
     #[config(default = "fixpoint-sandbox", env = "FIXPOINT_SANDBOX_IMAGE")]
     pub image: String,
 
+    /// Other images that a repository may choose in its `.github/fixpoint.yml`.
+    #[config(default = [], env = "FIXPOINT_SANDBOX_ALLOW", parse_env = confique::env::parse::list_by_comma)]
+    pub allow: Vec<String>,
+
     /// The engine: `unix:///var/run/docker.sock`, `tcp://…`. Without it the engine's own default.
     #[config(env = "FIXPOINT_SANDBOX_HOST")]
     pub host: Option<String>,
@@ -118,6 +122,10 @@ pub struct Model {
     /// The provider's name for the model.
     #[config(default = "claude-sonnet-4-5", env = "FIXPOINT_MODEL_NAME")]
     pub name: String,
+
+    /// Other models of the same provider that a repository may choose in its `.github/fixpoint.yml`.
+    #[config(default = [], env = "FIXPOINT_MODEL_ALLOW", parse_env = confique::env::parse::list_by_comma)]
+    pub allow: Vec<String>,
 
     /// Where it is asked, e.g. `http://127.0.0.1:11434/v1/`. Without it the provider's own address.
     #[config(env = "FIXPOINT_MODEL_URL")]

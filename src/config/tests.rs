@@ -114,6 +114,31 @@ fn a_secret_comes_from_its_file() {
 }
 
 #[test]
+fn a_key_that_is_none_is_refused_before_it_is_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    let load = |setting: &str, content: &str| {
+        std::fs::write(&file, content).unwrap();
+        let (section, key) = setting.split_once('.').unwrap();
+        parse(&format!("[{section}]\n{key} = {file:?}"))
+    };
+    for setting in ["model.key_file", "github.private_key_file"] {
+        let error = load(setting, "\n").unwrap_err();
+        assert!(error.starts_with(setting) && error.ends_with("/key is empty"), "{error}");
+    }
+    assert!(parse("[model]\nkey = \" \"").unwrap_err().starts_with("model.key is empty"));
+    let pem =
+        |body: &str| format!("-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\n");
+    for garbage in ["not base64 at all", "AAAA", "MIIEowIBAAKCAQEA"] {
+        let error = load("github.private_key_file", &pem(garbage)).unwrap_err();
+        assert!(error.starts_with("github.private_key holds no RSA private key"), "{error}");
+    }
+    let sound = include_str!("../github/test-app.pem");
+    assert!(load("github.private_key_file", sound).is_ok());
+    assert!(load("github.private_key_file", &sound.replace("MII", "MIJ")).is_err());
+}
+
+#[test]
 fn what_serve_misses_is_named() {
     let missing = Config::default().missing();
     assert_eq!(missing.len(), 4, "{missing:?}");

@@ -1,5 +1,6 @@
 //! Spans, sizes and money as people write them: `45m`, `5 MiB`, `$5`. A plain number counts seconds, bytes or dollars.
 
+use crate::domain::money;
 use serde::{Deserialize, Deserializer, de::Error};
 use std::time::Duration;
 
@@ -24,7 +25,6 @@ const SIZES: Units = &[
     ("mib", 1 << 20),
     ("gib", 1 << 30),
 ];
-const MONEY: Units = &[("", 1_000_000)];
 
 /// A number or a text; TOML has both, the environment only texts.
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ pub(super) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error>
 /// Money in millionths of a dollar.
 pub(super) fn money<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let text = Written::deserialize(from)?.to_string();
-    count(text.trim_start_matches('$'), MONEY).ok_or_else(|| wrong(&text, "dollars like \"$5\" or \"$0.25\""))
+    money::micros(&text).ok_or_else(|| wrong(&text, "dollars like \"$5\" or \"$0.25\""))
 }
 
 /// A text that may be all digits, such as an App's id.

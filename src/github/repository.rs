@@ -194,6 +194,15 @@ impl Repository {
         Ok(names.into_iter().collect())
     }
 
+    /// Whether the App may push changes of workflow files here: without the permission GitHub refuses the whole push.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn may_write_workflows(&self) -> Result<bool, GitHubError> {
+        let service = &self.client.service;
+        service.tokens.may_write(&service.wire, self.installation, "workflows").await
+    }
+
     /// A file of a commit or branch, up to GitHub's own megabyte; `None`: not there, or no file.
     ///
     /// # Errors

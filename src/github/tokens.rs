@@ -140,9 +140,7 @@ impl Tokens {
     }
 
     async fn mint_within(&self, wire: &Wire, key: Key) -> Result<Token, GitHubError> {
-        let grants =
-            self.grants.try_get_with(key.installation, self.read_grants(wire, key.installation)).await;
-        let grants = grants.map_err(|error: Arc<GitHubError>| (*error).clone())?;
+        let grants = self.grants(wire, key.installation).await?;
         let permissions = permissions(key.scope, &grants)
             .map_err(|missing| GitHubError::Forbidden(lacking(missing, key.installation)))?;
         let body = serde_json::json!({ "repository_ids": [key.repo], "permissions": permissions });
@@ -156,6 +154,22 @@ impl Tokens {
             secret: minted.token,
             good_for: life.saturating_sub(MARGIN).max(life.min(2 * MARGIN) / 2),
         })
+    }
+
+    /// May the installation write what this permission names?
+    pub(super) async fn may_write(
+        &self,
+        wire: &Wire,
+        id: InstallationId,
+        permission: &str,
+    ) -> Result<bool, GitHubError> {
+        let grants = self.grants(wire, id).await?;
+        Ok(grants.get(permission).is_some_and(|level| level == "write" || level == "admin"))
+    }
+
+    async fn grants(&self, wire: &Wire, id: InstallationId) -> Result<Arc<Grants>, GitHubError> {
+        let grants = self.grants.try_get_with(id, self.read_grants(wire, id)).await;
+        grants.map_err(|error: Arc<GitHubError>| (*error).clone())
     }
 
     async fn read_grants(&self, wire: &Wire, id: InstallationId) -> Result<Arc<Grants>, GitHubError> {

@@ -1,6 +1,6 @@
 //! Drives one claimed session until nothing is left to do.
 
-use super::{Halt, Parts, look, round};
+use super::{Halt, Parts, look, round, rules};
 use crate::{
     domain::{
         Entry, Phase, State, Step, Timestamp,
@@ -91,6 +91,10 @@ async fn lost(parts: &Parts, lease: &Lease) {
 impl Driver {
     /// Works until nothing is left; gives the moment to be woken.
     async fn run(&mut self) -> Result<Option<Timestamp>, Halt> {
+        // Where GitHub does not answer, what came in is taken all the same: a stop must not wait for it.
+        if let Err(error) = rules::take_up(&mut self.parts, &self.state).await {
+            tracing::debug!(%error, "the repository's configuration is not known yet");
+        }
         loop {
             self.absorb().await?;
             let effects_due = self.perform_due().await?;

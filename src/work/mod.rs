@@ -10,12 +10,14 @@ mod journal;
 mod look;
 mod observe;
 mod round;
+mod rules;
 mod show;
 mod sweep;
 mod task;
 mod worker;
 
 pub use observe::{Observed, past};
+pub use rules::House;
 pub use worker::run;
 
 use crate::{
@@ -44,8 +46,10 @@ pub struct Parts {
     pub sandboxes: Provider,
     /// What thinks.
     pub engine: Arc<dyn Engine>,
-    /// What the operator decided.
+    /// What the operator decided, narrowed by the repository that these parts are used for.
     pub settings: Arc<Settings>,
+    /// What repositories say of themselves.
+    pub house: House,
 }
 
 /// What the operator decided.
@@ -67,6 +71,8 @@ pub struct Settings {
     pub running: Running,
     /// What may be spent in a day.
     pub daily: Daily,
+    /// Images that a repository's configuration may name.
+    pub images: Vec<String>,
     /// Engine and model, as the pull request names them.
     pub engine: String,
     /// The host that the model is asked at, where one may know.

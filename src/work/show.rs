@@ -19,9 +19,6 @@ use sha2::{Digest, Sha256};
 /// A kept patch up to this stands folded in the message itself.
 const PATCH_IN_MESSAGE: usize = 40_000;
 
-/// The label of what waits for a person.
-const NEEDS_HUMAN: &str = "needs-human";
-
 /// Our check run's name.
 const CHECK: &str = "fixpoint";
 
@@ -92,6 +89,10 @@ impl Driver {
             &self.state,
             &context(&self.parts, app, &self.state, &self.short(), patch.as_deref()),
         );
+        let text = match self.parts.house.holds.remark() {
+            Some(remark) => format!("{text}\n\n{remark}"),
+            None => text,
+        };
         let marker = marker(&self.lease, "status");
         Ok(format!("{}\n\n{marker}", cut(&text, BODY_LIMIT - marker.len() - 2)))
     }
@@ -114,6 +115,7 @@ impl Driver {
         let app = self.parts.app().await?;
         let (title, body) =
             say::pull(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
+        let title = self.parts.house.holds.titled(title, self.state.facts.thread.number);
         // The title is the first round's: a later round's summary does not rename the whole pull request.
         let title = match self.shown("pull-title").await? {
             Some(first) => first.remote,
@@ -209,9 +211,10 @@ impl Driver {
         }
         self.tick().await?;
         let number = self.state.facts.thread.number;
+        let label = &self.parts.house.holds.labels.needs_human;
         match wanted {
-            "on" => repository.add_labels(number, &[NEEDS_HUMAN]).await?,
-            _ => repository.remove_label(number, NEEDS_HUMAN).await?,
+            "on" => repository.add_labels(number, &[label]).await?,
+            _ => repository.remove_label(number, label).await?,
         }
         self.remember("needs-human", &number.to_string(), wanted).await
     }

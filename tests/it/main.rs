@@ -4,6 +4,7 @@
 #![allow(unreachable_pub, missing_docs, reason = "nobody but these tests sees it")]
 
 mod agent;
+mod config_check;
 mod contract;
 mod crossings;
 mod deliveries;
@@ -21,6 +22,7 @@ mod pulls;
 mod quixbugs;
 mod reading;
 mod red;
+mod repo_config;
 mod reviews;
 mod sandbox;
 mod stories;

@@ -53,7 +53,10 @@ pub struct FileDiff {
 pub struct Rules {
     /// `.github/**` may be changed: the base's configuration allows it and the App may.
     pub workflows: bool,
-    /// Globs that are never pushed.
+    /// Globs that alone may be pushed; `None`: everything may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<String>>,
+    /// Globs that are never pushed, also where `allow` has them.
     pub deny: Vec<String>,
 }
 

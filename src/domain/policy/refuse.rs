@@ -13,10 +13,12 @@ const REASONS: usize = 20;
 /// Why nothing of a change may be pushed, one sentence each; empty: it may.
 pub(super) fn reasons(files: &[FileDiff], rules: &Rules, limits: &Limits, own: &Secrets) -> Vec<String> {
     let mut reasons = amounts(files, limits);
-    let denied = globs(&rules.deny, &mut reasons);
+    let denied = globs(&rules.deny, true, &mut reasons);
+    // Whoever denies a path means it however it is written; whoever allows one means that one.
+    let allowed = rules.allow.as_ref().map(|allow| globs(allow, false, &mut reasons));
     for file in files {
         for path in std::iter::once(&file.path).chain(&file.old_path) {
-            reasons.extend(path_reason(path, rules, &denied));
+            reasons.extend(path_reason(path, rules, &denied, allowed.as_ref()));
         }
         reasons.extend(kind_reason(file));
         reasons.extend(secret_reason(file, own));
@@ -58,27 +60,27 @@ fn amounts(files: &[FileDiff], limits: &Limits) -> Vec<String> {
     reasons
 }
 
-/// The denied paths. A glob that cannot be read denies everything: a mistake must not open what was meant to be closed.
-fn globs(deny: &[String], reasons: &mut Vec<String>) -> GlobSet {
+/// Denied or allowed paths. A glob that cannot be read denies everything: a mistake must not open what was meant to be closed.
+fn globs(globs: &[String], any_case: bool, reasons: &mut Vec<String>) -> GlobSet {
     let mut set = GlobSetBuilder::new();
-    for glob in deny {
-        match GlobBuilder::new(glob).literal_separator(true).case_insensitive(true).build() {
+    for glob in globs {
+        match GlobBuilder::new(glob).literal_separator(true).case_insensitive(any_case).build() {
             Ok(built) => {
                 set.add(built);
             }
             Err(error) => reasons.push(format!(
-                "The denied path `{}` is not a glob, so nothing is pushed: {error}.",
+                "The configured path `{}` is not a glob, so nothing is pushed: {error}.",
                 shown(glob)
             )),
         }
     }
     set.build().unwrap_or_else(|error| {
-        reasons.push(format!("The denied paths cannot be read, so nothing is pushed: {error}."));
+        reasons.push(format!("The configured paths cannot be read, so nothing is pushed: {error}."));
         GlobSet::empty()
     })
 }
 
-fn path_reason(path: &str, rules: &Rules, denied: &GlobSet) -> Option<String> {
+fn path_reason(path: &str, rules: &Rules, denied: &GlobSet, allowed: Option<&GlobSet>) -> Option<String> {
     let first = path.split('/').next().unwrap_or_default();
     if first.eq_ignore_ascii_case(".github") && !rules.workflows {
         return Some(format!(
@@ -89,6 +91,12 @@ fn path_reason(path: &str, rules: &Rules, denied: &GlobSet) -> Option<String> {
     }
     if denied.is_match(path) {
         return Some(format!("The change touches `{}`, which the configuration denies.", shown(path)));
+    }
+    if allowed.is_some_and(|allowed| !allowed.is_match(path)) {
+        return Some(format!(
+            "The change touches `{}`, which is none of the paths that the configuration allows.",
+            shown(path)
+        ));
     }
     None
 }

@@ -37,13 +37,13 @@ fn f24_workflows_and_denied_paths_are_not_pushed() {
     let away = FileDiff { old_path: Some(".github/workflows/ci.yml".into()), ..file("ci.yml", "") };
     assert!(refused(away));
     assert!(!refused(file("src/github.rs", "")));
-    let allowed = Rules { workflows: true, deny: vec![] };
+    let allowed = Rules { workflows: true, ..Rules::default() };
     let workflow = file(".github/workflows/ci.yml", "on: push\n");
     let ruling = rule(std::slice::from_ref(&workflow), &allowed, &Limits::default(), &[]);
     assert_eq!(ruling, Ruling::Pass { flags: vec![Flag::RunByCi { path: workflow.path }] });
 
     let denies = |glob: &str, path: &str| {
-        let rules = Rules { workflows: false, deny: vec![glob.into()] };
+        let rules = Rules { deny: vec![glob.into()], ..Rules::default() };
         !reasons(&[file(path, "")], &rules, &Limits::default(), &[]).is_empty()
     };
     assert!(denies("infra/**", "infra/prod/main.tf"));

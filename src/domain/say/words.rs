@@ -1,5 +1,6 @@
 //! The small change of sentences: code spans, quotes, folds, amounts.
 
+pub(super) use crate::domain::money::dollars;
 use crate::domain::text::{harmless, line, shorten, terminal};
 
 /// Longest first sentence: what a phone's notification shows.
@@ -55,12 +56,6 @@ pub(super) fn tokens(number: u64) -> String {
         1_000..1_000_000 => format!("{}k", number / 1_000),
         _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
     }
-}
-
-/// Millionths of a dollar as `$0.61`.
-pub(super) fn dollars(micros: u64) -> String {
-    let cents = micros / 10_000;
-    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 /// `3 h`, `45 min`, `7 days`, `20 s`.

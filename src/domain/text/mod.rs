@@ -5,6 +5,7 @@ mod chars;
 mod clean;
 mod cut;
 mod hidden;
+mod meant;
 mod outgoing;
 pub(in crate::domain) mod pattern;
 mod short;
@@ -12,6 +13,7 @@ mod short;
 pub use chars::terminal;
 pub use clean::Clean;
 pub use cut::{BODY_LIMIT, cut};
+pub use meant::meant;
 pub use outgoing::{harmless, harmless_plain};
 pub use short::{line, shorten};
 

@@ -110,12 +110,14 @@ async fn settle(parts: &Parts, delivery: &Delivery) -> Result<(), Unsettled> {
 }
 
 async fn sort(parts: &Parts, delivery: &Delivery) -> Result<Settled, Unsettled> {
-    let payload = match serde_json::from_slice(&delivery.body) {
+    let payload: serde_json::Value = match serde_json::from_slice(&delivery.body) {
         Ok(payload) => payload,
         Err(error) => return Ok((Fate::Quarantined(format!("not JSON: {error}")), Acceptance::default())),
     };
     let app = parts.app().await?;
-    let us = Us { app: app.id, slug: &app.slug, word: &parts.settings.word, label: "fixpoint", bots: &[] };
+    // Which label starts work the repository says, once it is known which: every label is one until then.
+    let label = payload.pointer("/label/name").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let us = Us { app: app.id, slug: &app.slug, word: &parts.settings.word, label, bots: &[] };
     match delivery::sort(&delivery.event, &payload, &us) {
         Sorted::Ignore(reason) => Ok(ignored(reason)),
         Sorted::Fact(fact) => fact::settle(parts, fact).await,

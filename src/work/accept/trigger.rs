@@ -10,15 +10,14 @@ use crate::{
         Effect, Entry, Phase, Timestamp,
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
+        repo_config::Effective,
         session::{Ask, Job, LineNote, Message, Request, Subject},
     },
     github::{App, Repository, ReviewComment, Side},
     store::Summary,
-    work::Parts,
+    work::{Parts, rules},
 };
-
-/// The label that keeps us away.
-pub(super) const OPT_OUT: &str = "no-fixpoint";
+use std::sync::Arc;
 
 /// Settles a trigger that came in at `at`.
 pub(super) async fn settle(
@@ -44,9 +43,13 @@ pub(super) async fn settle(
     if !repository.permission(&trigger.by).await?.may_command() {
         return Ok(ignored("the sender has no write access"));
     }
+    let holds = rules::of(&parts.house, &repository, repo).await?;
+    if trigger.asked == Asked::Label && !trigger.text.eq_ignore_ascii_case(&holds.labels.start) {
+        return Ok(ignored("not a label of ours"));
+    }
     let live = of_thread(parts, repo, number).await?;
     let last = parts.store.latest_of_thread(repo, number).await?;
-    let asks = Asks { parts, app, repository, trigger: &trigger, subject, live, last };
+    let asks = Asks { parts, holds, app, repository, trigger: &trigger, subject, live, last };
     let (fate, mut acceptance) = match &trigger.asked {
         Asked::Label => asks.labelled().await?,
         Asked::Button { .. } => asks.pressed().await?,
@@ -60,6 +63,7 @@ pub(super) async fn settle(
 /// Somebody who may command, and what they said.
 struct Asks<'a> {
     parts: &'a Parts,
+    holds: Arc<Effective>,
     app: &'a App,
     repository: Repository,
     trigger: &'a Trigger,
@@ -133,13 +137,16 @@ impl Asks<'_> {
 
     /// Why a command cannot be followed with its options, as a sentence.
     async fn impossible(&self, command: &Command) -> Result<Option<String>, Unsettled> {
-        let (options, cap) = (&command.options, self.parts.settings.limits.rounds);
+        let (options, cap) = (&command.options, self.holds.limits.rounds);
         if let Some(rounds) = options.rounds.filter(|rounds| !(1..=cap).contains(rounds)) {
             return Ok(Some(format!("`--rounds {rounds}` is not possible here: 1 to {cap} are.")));
         }
         if let Some(model) = &options.model {
-            let offered = self.parts.engine.models();
+            let offered = &self.holds.models;
             if !offered.contains(model) {
+                if offered.is_empty() {
+                    return Ok(Some("No other model is offered here.".to_owned()));
+                }
                 let names: Vec<String> = offered.iter().map(|name| format!("`{name}`")).collect();
                 return Ok(Some(format!(
                     "That model is not offered here; to choose from: {}.",
@@ -181,11 +188,12 @@ impl Asks<'_> {
         }
         let to = request.asker.login.clone();
         let closed = on.pull.as_ref().is_some_and(|pull| !pull.open);
-        let opted_out = on.is_opted_out(OPT_OUT);
+        let label = &self.holds.labels.opt_out;
+        let opted_out = on.is_opted_out(label);
         let state = begin::state(self.parts, &self.repository, self.trigger, &on, request);
         if opted_out {
             let why =
-                format!("The label `{OPT_OUT}` keeps fixpoint away from here; take it off and ask again.");
+                format!("The label `{label}` keeps fixpoint away from here; take it off and ask again.");
             return Ok(made(begin::only_answers(state.await?, why)));
         }
         if closed {

@@ -96,6 +96,7 @@ impl Driver {
             let app = self.parts.app().await?;
             say::pull(&self.state, &show::context(&self.parts, app, &self.state, &self.short(), None))
         };
+        let title = self.parts.house.holds.titled(title, self.state.facts.thread.number);
         let pull = repository.pull_once(branch, base, &title, &body).await?;
         let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };
         let entries =

@@ -120,12 +120,14 @@ pub(super) async fn remember(
 }
 
 /// The verdict that sorted failures give: nobody's code where all that is red is the machine's doing, or a flake that may
-/// still be run again; red because of the change else.
+/// still be run again; red because of the change else. With `first` whatever is red is run again, within the same bounds,
+/// before it is called the change's.
 pub(super) fn verdict(
     failures: Vec<Failure>,
     checks: &[RedCheck],
     tally: (u32, u32),
     (facts, limits): (&Facts, &Limits),
+    first: bool,
 ) -> Verdict {
     let again = |failure: &Failure| {
         let used = facts.reruns.iter().filter(|check| **check == failure.check).count();
@@ -135,7 +137,7 @@ pub(super) fn verdict(
     let nobodys = |failure: &&Failure| match failure.kind {
         Kind::Infrastructure => true,
         Kind::Flaky => again(failure),
-        Kind::Change | Kind::Base => false,
+        Kind::Change | Kind::Base => first && again(failure),
     };
     let mut sorted = failures;
     match sorted.first() {

@@ -9,11 +9,13 @@ pub(super) use logs::Logs;
 use super::{
     Halt,
     drive::{After, Driver},
+    rules,
 };
 use crate::{
     domain::{
         Entry, Phase, Sha, State, Timestamp,
         failure::Kind,
+        repo_config::Rerun,
         session::{Outcome, Whose},
         verdict::{Annotation, CheckRun, Checks, Context, Judgement, RedCheck, Verdict, judge},
     },
@@ -39,6 +41,7 @@ const LOOKS: [u32; 4] = [1, 3, 6, 15];
 pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
     let Phase::Watching { since } = driver.state.phase else { return Ok(After::Again) };
     driver.tick().await?;
+    rules::take_up(&mut driver.parts, &driver.state).await?;
     let hinted = std::mem::take(&mut driver.hinted);
     // The pull request is still to be opened: the effect that does it is being retried.
     if let Some(entry) = outside(driver).await? {
@@ -65,6 +68,7 @@ pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
 /// A look at rest: was it merged, closed, pushed to; did the head change its colour?
 pub(super) async fn resting(driver: &mut Driver) -> Result<After, Halt> {
     driver.tick().await?;
+    rules::take_up(&mut driver.parts, &driver.state).await?;
     driver.hinted = false;
     if let Some(entry) = outside(driver).await? {
         driver.record(entry).await?;
@@ -192,6 +196,7 @@ async fn judged(driver: &Driver, head: &Sha, pushed: Timestamp) -> Result<(Check
         checks => checks?,
     };
     checks.required = repository.required_checks(&state.facts.base.branch).await?;
+    checks.required.extend_from_slice(&parts.house.holds.checks.require);
     annotate(&repository, &mut checks).await?;
     let mirror = parts.mirror(&state).await?;
     let workflows = match &state.facts.base.sha {
@@ -204,7 +209,7 @@ async fn judged(driver: &Driver, head: &Sha, pushed: Timestamp) -> Result<(Check
         pushed,
         limits: &parts.settings.limits,
         own_app: parts.app().await?.id,
-        ignore: &[],
+        ignore: &parts.house.holds.checks.ignore,
         expected: workflows,
         touches_workflows: false,
     };
@@ -245,7 +250,8 @@ async fn read(
     let witness = Witness { repository: &repository, store: &parts.store, facts: &state.facts, own_app };
     witness.sort(&mut logs, &mut failures).await?;
     evidence::remember(book, facts, &checks, &failures).await?;
-    Ok(evidence::verdict(failures, &red, tally, (&state.facts, &parts.settings.limits)))
+    let first = parts.house.holds.checks.rerun == Rerun::First;
+    Ok(evidence::verdict(failures, &red, tally, (&state.facts, &parts.settings.limits), first))
 }
 
 /// Ended a moment ago: its log may still be on its way.

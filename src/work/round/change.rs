@@ -165,6 +165,7 @@ impl Change {
         let session = self.lease.session.short();
         let context = crate::work::show::context(&self.parts, app, &self.state, &session, None);
         let message = say::commit(&self.state, summary, &context);
+        let message = self.parts.house.holds.signed(message, &self.state.facts.request.asker);
         let commit = self.mirror.commit(tree, parents, &message, &Signature { name, email, at }).await?;
         self.mirror.hold(&format!("session/{}", self.lease.session), &commit).await?;
         Ok(commit)

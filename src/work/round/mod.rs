@@ -8,10 +8,11 @@ use super::{
     Halt,
     drive::{After, Driver},
     journal::Notes,
-    task,
+    rules, task,
 };
 use crate::domain::{
     Entry, Phase, State,
+    repo_config::PATH,
     session::{Ending, Job, Outcome, RoundEnd, Spent},
 };
 pub(super) use change::{Change, Merge};
@@ -32,6 +33,12 @@ const INBOX: Duration = Duration::from_millis(500);
 
 /// A queued session looks for a place; with one, its round begins from the branch's live head.
 pub(super) async fn begin(driver: &mut Driver) -> Result<After, Halt> {
+    rules::take_up(&mut driver.parts, &driver.state).await?;
+    if !driver.parts.house.holds.enabled {
+        let why = format!("fixpoint is switched off in this repository: `enabled: false` in `{PATH}`.");
+        driver.record(Entry::CannotBegin { outcome: Outcome::CannotBegin { why } }).await?;
+        return Ok(After::Again);
+    }
     let facts = &driver.state.facts;
     let (all, of_repo, of_installation) = driver.parts.store.working(facts.installation, &facts.repo).await?;
     let running = driver.parts.settings.running;
@@ -51,6 +58,7 @@ pub(super) async fn begin(driver: &mut Driver) -> Result<After, Halt> {
 
 /// Runs (or resumes) the round of a working session to its end, or until something outside ends it.
 pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
+    rules::take_up(&mut driver.parts, &driver.state).await?;
     let change = Change::of(driver).await?;
     if let Some(ending) = change.by_itself().await? {
         let end = End::from(ending);

@@ -273,6 +273,10 @@ async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Ha
             break;
         }
     }
+    if let Some(own) = &parts.house.holds.instructions {
+        let files = instructions.as_ref().map_or("", Clean::as_str);
+        instructions = Some(Clean::plain(format!("{files}\n\n{own}").trim_start()));
+    }
     let resumed = lines.iter().any(|l| (l.request, l.round) == (facts.request_no, facts.round));
     let turn = Turn {
         repository: facts.repo.to_string(),
@@ -280,7 +284,7 @@ async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Ha
         task: task::of(change).await?,
         history: records(lines),
         resumed,
-        model: facts.request.options.model.clone(),
+        model: parts.house.model.clone(),
         template: None,
         limits: parts.settings.limits.clone(),
     };

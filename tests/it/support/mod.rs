@@ -28,6 +28,9 @@ use tokio::{sync::broadcast, time::Instant};
 /// The repository of every test that does not ask for another.
 pub const REPO: &str = "acme/calendar";
 
+/// The model that is asked where a repository chooses no other.
+pub const MODEL: &str = "claude-sonnet-4-5";
+
 /// The issue that the harness opens.
 pub const ISSUE: u64 = 1;
 
@@ -39,6 +42,8 @@ pub struct World {
     pub daily: work::Daily,
     pub running: work::Running,
     pub sandboxes: Option<Provider>,
+    /// Models that a repository may choose besides the usual one.
+    pub models: Vec<String>,
     pub title: &'static str,
     pub body: &'static str,
     pub token_ttl: Duration,
@@ -87,6 +92,7 @@ impl World {
             daily: work::Daily { repository: 25_000_000, installation: 100_000_000 },
             running: work::Running { all: 4, repository: 4, installation: 4 },
             sandboxes: None,
+            models: Vec::new(),
             title: "The sum is wrong",
             body: "1 + 2 should be 3.",
             token_ttl: Duration::from_secs(3600),
@@ -140,10 +146,14 @@ impl World {
             let program = PathBuf::from(env!("CARGO_BIN_EXE_fixpoint"));
             Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
         });
-        let (hub, limits, rules) = (github.clone(), self.limits, self.rules);
+        let (hub, limits, rules, models) = (github.clone(), self.limits, self.rules, self.models);
         let caps = (self.daily, self.running);
-        let rebuild =
-            move || settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
+        let rebuild = move || {
+            let engine = engine(&hub, &models);
+            let settings =
+                settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
+            Settings { engine, ..settings }
+        };
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
         if self.deaf {
             for event in ["check_run", "check_suite", "workflow_run", "workflow_job", "status"] {
@@ -174,6 +184,17 @@ fn client() -> reqwest::Client {
         .expect("a client")
 }
 
+/// The engine over the emulated model, which answers to every name.
+fn engine(github: &Emulator, others: &[String]) -> Arc<dyn agent::Engine> {
+    let base = format!("{}/v1/", github.model_url().trim_end_matches('/'));
+    let url = url::Url::parse(&base).expect("an address");
+    let model = |name: &str| {
+        let settings = ModelSettings::new(Wire::Anthropic, url.clone(), name, SecretString::from("key"));
+        llm::model(settings, client()).expect("a model")
+    };
+    Arc::from(agent::native(model(MODEL), others.iter().map(|name| model(name)).collect()))
+}
+
 fn settings(
     github: &Emulator,
     data: PathBuf,
@@ -185,12 +206,6 @@ fn settings(
     let app = github.app();
     let secret = SecretString::from(app.webhook_secret.clone());
     let url = |text: &str| url::Url::parse(text).expect("an address");
-    let mut base = github.model_url().trim_end_matches('/').to_owned();
-    base.push_str("/v1/");
-    let model =
-        ModelSettings::new(Wire::Anthropic, url(&base), "claude-sonnet-4-5", SecretString::from("key"));
-    let engine: Arc<dyn agent::Engine> =
-        Arc::from(agent::native(llm::model(model, client()).expect("a model"), Vec::new()));
     Settings {
         listen: "127.0.0.1:0".to_owned(),
         database: format!("sqlite:{}", data.join("fixpoint.db").display()),
@@ -217,7 +232,8 @@ fn settings(
             },
             running,
             daily,
-            engine: "native, claude-sonnet-4-5".to_owned(),
+            images: Vec::new(),
+            engine: format!("native, {MODEL}"),
             model_host: None,
             sandbox_words: "no network, no credential".to_owned(),
             public_url: None,
@@ -225,7 +241,7 @@ fn settings(
             // As in earnest: on a busy machine a disk can stand still for many seconds.
             lease: Duration::from_secs(60),
         },
-        engine,
+        engine: engine(github, &[]),
         data,
         min_free_disk: 1 << 20,
     }
