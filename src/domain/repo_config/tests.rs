@@ -183,7 +183,7 @@ instructions: |
     assert!(found.autofix.takes_bot("renovate[bot]") && found.autofix.takes_bot("dependabot[bot]"));
     assert!(!found.autofix.takes_bot("other[bot]"));
     assert_eq!(
-        [found.labels.start, found.labels.needs_human, found.labels.opt_out].join(" "),
+        [&found.labels.start, &found.labels.needs_human, &found.labels.opt_out].map(String::as_str).join(" "),
         "go look leave"
     );
     assert_eq!(found.titled("Add {issue}".into(), Number(7)), "fix: Add {issue} (#7)");
