@@ -31,6 +31,12 @@ const SEEN_BEFORE: &str = "the same was here under another delivery";
 
 type Row = (String, String, Vec<u8>, i64);
 
+/// How many subjects begin like that, since then.
+const COUNT: &str = "SELECT COUNT(*) FROM subjects WHERE substr(key, 1, length($1)) = $1 AND at >= $2";
+
+/// A day, in milliseconds.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
 impl Store {
     /// Stores a delivery; on return it is durable.
     ///
@@ -69,6 +75,17 @@ impl Store {
             let settled = fate.map(|fate| Settled { fate, reason: reason.unwrap_or_default() });
             (delivery((guid, event, body, at)), settled)
         }))
+    }
+
+    /// How many subjects whose keys begin like this were taken within a day.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] when they cannot be read.
+    pub async fn subjects_today(&self, prefix: &str) -> Result<u64, StoreError> {
+        let db = self.reader().await;
+        let since = db.now().await?.0 - DAY;
+        let count: i64 = db!(db, c => sqlx::query_scalar(COUNT).bind(prefix).bind(since).fetch_one(c).await)?;
+        Ok(u64::try_from(count).unwrap_or(0))
     }
 
     /// Settles a delivery and writes what it implies, in one transaction. A delivery that is settled already stays as

@@ -79,6 +79,7 @@ impl Driver {
         self.show_pull(&repository).await?;
         self.show_draft(&repository).await?;
         self.show_check(&repository).await?;
+        self.show_second(&repository).await?;
         self.show_label(&repository).await
     }
 
@@ -177,7 +178,6 @@ impl Driver {
             _ => Vec::new(),
         };
         let external_id = format!("{}:{}", self.lease.session, head.short());
-        let content = format!("{title}\n{summary}\n{conclusion:?}");
         let show = CheckShow {
             head: head.clone(),
             name: CHECK.to_owned(),
@@ -188,18 +188,42 @@ impl Driver {
             actions,
             details_url: None,
         };
-        let thing = check_thing(&head);
-        let shown = self.shown(&thing).await?;
+        self.show_run(repository, &check_thing(&head), &show).await
+    }
+
+    async fn show_run(&mut self, repository: &Repository, thing: &str, show: &CheckShow) -> Result<(), Halt> {
+        let content = format!("{}\n{}\n{:?}", show.title, show.summary, show.conclusion);
+        let shown = self.shown(thing).await?;
         if shown.as_ref().is_some_and(|s| s.hash == hash(&content)) {
             return Ok(());
         }
         self.tick().await?;
         let id = match shown.and_then(|s| s.remote.parse::<u64>().ok()) {
             Some(id) => id,
-            None => repository.check_once(&show).await?,
+            None => repository.check_once(show).await?,
         };
-        repository.update_check(id, &show).await?;
-        self.remember(&thing, &id.to_string(), &content).await
+        repository.update_check(id, show).await?;
+        self.remember(thing, &id.to_string(), &content).await
+    }
+
+    /// Has a second person looked? Left open until then: where the repository's rules require it, it cannot be merged.
+    async fn show_second(&mut self, repository: &Repository) -> Result<(), Halt> {
+        let (Some(_), Some(head)) = (self.own_pull(), self.state.facts.head.clone()) else { return Ok(()) };
+        let wanted = self.parts.house.holds.second_person;
+        let Some((enough, title, summary)) = say::second_person(wanted, &self.state.facts) else {
+            return Ok(());
+        };
+        let show = CheckShow {
+            external_id: format!("{}:second:{}", self.lease.session, head.short()),
+            head: head.clone(),
+            name: say::SECOND_PERSON.to_owned(),
+            conclusion: enough.then_some("success"),
+            title,
+            summary,
+            actions: Vec::new(),
+            details_url: None,
+        };
+        self.show_run(repository, &format!("second:{head}"), &show).await
     }
 
     /// The label by which people find what waits for them: put on when a person is needed, taken off when not any more.

@@ -4,6 +4,7 @@
 #![allow(unreachable_pub, missing_docs, reason = "nobody but these tests sees it")]
 
 mod agent;
+mod automatic;
 mod config_check;
 mod contract;
 mod crossings;

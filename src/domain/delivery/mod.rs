@@ -126,6 +126,8 @@ pub enum Fact {
         place: Place,
         /// The commit.
         head: Sha,
+        /// One of them has just failed.
+        failed: bool,
     },
     /// A branch moved, appeared or went.
     Push {

@@ -225,7 +225,9 @@ fn check_run(hook: Part<'_>, us: &Us<'_>) -> Sorted {
 
 fn checks(hook: Part<'_>, subject: Part<'_>, field: &str) -> Sorted {
     let head = subject.sha(field).ok_or(NO_COMMIT)?;
-    Ok(Delivery::Fact(Fact::Checks { place: place(hook)?, head }))
+    let failed = matches!(subject.text("conclusion"), "failure" | "timed_out")
+        || matches!(subject.text("state"), "failure" | "error");
+    Ok(Delivery::Fact(Fact::Checks { place: place(hook)?, head, failed }))
 }
 
 fn installation(hook: Part<'_>) -> Sorted {

@@ -13,6 +13,7 @@ mod pull;
 mod remark;
 mod report;
 mod review;
+mod second;
 mod voice;
 mod words;
 
@@ -21,6 +22,7 @@ pub use message::message;
 pub use pull::pull;
 pub use remark::{awaiting_approval, rerun};
 pub use review::{line_comment, reply, review};
+pub use second::{PERSONS_OWN, SECOND_PERSON, second_person};
 
 use crate::domain::{Limits, State, Timestamp, policy::Survey, text};
 use voice::Voice;

@@ -30,7 +30,7 @@ fn red() -> Failure {
     }
 }
 
-fn state(phase: Phase) -> State {
+pub(super) fn state(phase: Phase) -> State {
     let asker = Actor { id: UserId(3), login: "alice".into() };
     let from = Start {
         installation: InstallationId(1),

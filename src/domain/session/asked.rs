@@ -8,6 +8,7 @@ use crate::domain::CommentId;
 
 impl Next<'_> {
     pub(super) fn asked(&mut self, request: Request) -> Taken {
+        self.facts().note_asker(&request);
         self.react(request.source);
         if matches!(request.job, Job::Feedback { .. }) && !self.takes_review() {
             let why = format!(

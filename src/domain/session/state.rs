@@ -218,6 +218,9 @@ pub struct Facts {
     /// What the agent answers to the threads of the review, by comment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<(u64, String)>,
+    /// Who asked for something in it, reviews aside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub askers: Vec<UserId>,
     /// Who approved which commit of the pull request, as GitHub last said.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
@@ -353,6 +356,14 @@ impl Facts {
     /// How many rounds the present request may have.
     pub fn cap(&self, limits: &Limits) -> u32 {
         self.request.options.rounds.unwrap_or(limits.rounds).min(limits.rounds)
+    }
+
+    /// Remembers who asked. Whoever reviews looks at the work of others, and that is what a second person is for.
+    pub(super) fn note_asker(&mut self, request: &Request) {
+        let id = request.asker.id;
+        if !matches!(request.job, Job::Feedback { .. }) && !self.askers.contains(&id) {
+            self.askers.push(id);
+        }
     }
 
     /// Is every check of the head known to have passed?

@@ -71,7 +71,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         None => (None, None, None),
     };
     let phase = first_phase(&from.request.job, head.as_ref(), now);
-    let facts = Facts {
+    let mut facts = Facts {
         installation: from.installation,
         repo: from.repo,
         public: from.public,
@@ -94,6 +94,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         plan: None,
         reviews: 0,
         replies: Vec::new(),
+        askers: Vec::new(),
         approvals: Vec::new(),
         conflict: None,
         notice: None,
@@ -115,6 +116,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         since: now,
         as_of: now,
     };
+    facts.note_asker(&facts.request.clone());
     (State { facts, phase }, react.into_iter().collect())
 }
 

@@ -4,9 +4,7 @@
 use super::Unsettled;
 use crate::{
     domain::{
-        Effect, Number, SessionId, State,
-        delivery::{Asked, Trigger},
-        say,
+        Effect, InstallationId, Number, SessionId, State, say,
         session::{self, Guest, Message, OnPull, Outcome, Phase, Pull, Request, Start, Thread},
         trust::Permission,
     },
@@ -52,17 +50,12 @@ pub(super) async fn is_ours(repository: &Repository, pull: &PullRequest) -> Resu
 pub(super) async fn state(
     parts: &Parts,
     repository: &Repository,
-    trigger: &Trigger,
+    installation: InstallationId,
     on: &On,
     request: Request,
 ) -> Result<(State, Vec<Effect>), Unsettled> {
     let issue = &on.issue;
     let trusted = repository.permission(&issue.author).await.is_ok_and(Permission::may_command);
-    let body = match trigger.asked {
-        // As it was when it was opened: a later edit changes nothing.
-        Asked::Body => trigger.text.clone(),
-        _ => issue.body.clone(),
-    };
     let (base, branch, on_pull) = match &on.pull {
         Some(pull) => {
             let on_pull = on_pull(repository, &on.info, pull).await?;
@@ -74,10 +67,15 @@ pub(super) async fn state(
         }
     };
     let from = Start {
-        installation: trigger.place.installation.unwrap_or(crate::domain::InstallationId(0)),
+        installation,
         repo: on.info.repo.clone(),
         public: !on.info.private,
-        thread: Thread { number: issue.number, title: issue.title.clone(), body, trusted },
+        thread: Thread {
+            number: issue.number,
+            title: issue.title.clone(),
+            body: issue.body.clone(),
+            trusted,
+        },
         request,
         base,
         branch,

@@ -1,7 +1,7 @@
 //! Something is now so: which sessions does it concern? What a webhook says is asked of GitHub again where its order
 //! could mislead.
 
-use super::{Settled, Unsettled, entries, ignored, of_thread};
+use super::{Settled, Unsettled, automatic, entries, ignored, of_thread, second};
 use crate::{
     domain::{
         Actor, Entry, InstallationId, Number, Phase, RepoId, Sha,
@@ -19,8 +19,12 @@ const NOT_OURS: &str = "no session is about it";
 pub(super) async fn settle(parts: &Parts, fact: Fact) -> Result<Settled, Unsettled> {
     let store = &parts.store;
     match fact {
-        Fact::Checks { place, head } => {
+        Fact::Checks { place, head, failed } => {
             let sessions = store.sessions_at(place.repo.id, head.as_str()).await?;
+            let asleep = sessions.iter().all(|s| s.state.facts.guest.is_some() && !s.state.is_live());
+            if failed && asleep {
+                return automatic::red(parts, &place, &head).await;
+            }
             Ok(entries(sessions.iter().map(|s| (s.id, Entry::Hint { head: head.clone() }))))
         }
         Fact::Push { place, branch, after, .. } => pushed(parts, &place, &branch, after).await,
@@ -118,6 +122,9 @@ async fn pull(parts: &Parts, place: &Place, number: Number, action: &str) -> Res
         "reopened" => parts.store.latest_of_thread(place.repo.id, number).await?,
         _ => parts.store.session_of_pull(place.repo.id, number).await?,
     };
+    if session.is_none() && matches!(action, "opened" | "reopened" | "synchronize") {
+        return Ok(ignored(second::passes(parts, &repository, place.repo.id, number).await?));
+    }
     let ours = session.filter(|s| s.state.facts.pull.as_ref().is_some_and(|p| p.number == number));
     let Some(session) = ours else { return Ok(ignored(NOT_OURS)) };
     let entry = match action {

@@ -1,7 +1,9 @@
 //! Settles deliveries: what each implies is asked of GitHub first, then written with its fate in one transaction.
 
+mod automatic;
 mod begin;
 mod fact;
+mod second;
 mod trigger;
 
 use super::{Parts, worker::idle};

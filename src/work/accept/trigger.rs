@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Effect, Entry, Phase, Timestamp,
+        Effect, Entry, InstallationId, Phase, Timestamp,
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
         repo_config::Effective,
@@ -49,7 +49,7 @@ pub(super) async fn settle(
     }
     let live = of_thread(parts, repo, number).await?;
     let last = parts.store.latest_of_thread(repo, number).await?;
-    let asks = Asks { parts, holds, app, repository, trigger: &trigger, subject, live, last };
+    let asks = Asks { parts, installation, holds, app, repository, trigger: &trigger, subject, live, last };
     let (fate, mut acceptance) = match &trigger.asked {
         Asked::Label => asks.labelled().await?,
         Asked::Button { .. } => asks.pressed().await?,
@@ -63,6 +63,7 @@ pub(super) async fn settle(
 /// Somebody who may command, and what they said.
 struct Asks<'a> {
     parts: &'a Parts,
+    installation: InstallationId,
     holds: Arc<Effective>,
     app: &'a App,
     repository: Repository,
@@ -182,7 +183,7 @@ impl Asks<'_> {
 
     /// A new session for the thread.
     async fn begin(&self, request: Request, told: Option<String>) -> Result<Settled, Unsettled> {
-        let on = On::read(&self.repository, self.trigger.number).await?;
+        let on = self.thread().await?;
         if on.info.archived {
             return Ok(ignored("the repository is archived"));
         }
@@ -190,7 +191,7 @@ impl Asks<'_> {
         let closed = on.pull.as_ref().is_some_and(|pull| !pull.open);
         let label = &self.holds.labels.opt_out;
         let opted_out = on.is_opted_out(label);
-        let state = begin::state(self.parts, &self.repository, self.trigger, &on, request);
+        let state = begin::state(self.parts, &self.repository, self.installation, &on, request);
         if opted_out {
             let why =
                 format!("The label `{label}` keeps fixpoint away from here; take it off and ask again.");
@@ -210,6 +211,15 @@ impl Asks<'_> {
         Ok(made(begin::made(state, effects)))
     }
 
+    /// The thread as it is now; the text of a new issue as it was when it was opened, since a later edit changes nothing.
+    async fn thread(&self) -> Result<On, Unsettled> {
+        let mut on = On::read(&self.repository, self.trigger.number).await?;
+        if self.trigger.asked == Asked::Body {
+            on.issue.body.clone_from(&self.trigger.text);
+        }
+        Ok(on)
+    }
+
     /// A sentence for those who may command: through the live session, else a session that is over at once.
     async fn answer(&self, sentence: String) -> Result<Settled, Unsettled> {
         if let Some(session) = &self.live {
@@ -217,9 +227,9 @@ impl Asks<'_> {
             let ask = Ask::Mistaken { by, sentence };
             return Ok(entries([(session.id, Entry::Asked { ask })]));
         }
-        let on = On::read(&self.repository, self.trigger.number).await?;
+        let on = self.thread().await?;
         let request = self.request(String::new(), Job::Run);
-        let state = begin::state(self.parts, &self.repository, self.trigger, &on, request).await?;
+        let state = begin::state(self.parts, &self.repository, self.installation, &on, request).await?;
         Ok(made(begin::only_answers(state, sentence)))
     }
 

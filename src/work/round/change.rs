@@ -5,6 +5,7 @@ use crate::{
     domain::{
         Sha, State,
         policy::{Flag, Ruling, Survey, rule, survey},
+        repo_config::Update,
         say,
         session::{Cause, Ending},
     },
@@ -147,13 +148,19 @@ impl Change {
         survey: Survey,
     ) -> Result<Ending, Halt> {
         let takes_in = self.merge.as_ref().map(|merge| merge.tip.clone());
-        let parents: Vec<Sha> = [self.start.clone()].into_iter().chain(takes_in.clone()).collect();
+        // A branch of ours may begin anew on the base, as one commit; a person's is only ever added to.
+        let facts = &self.state.facts;
+        let rebased = facts.guest.is_none() && self.parts.house.holds.update == Update::Rebase;
+        let rewrites = takes_in.is_some() && rebased;
+        let summary = if rewrites { facts.summary.clone().unwrap_or(summary) } else { summary };
+        let on = [self.start.clone()].into_iter().filter(|_| !rewrites);
+        let parents: Vec<Sha> = on.chain(takes_in.clone()).collect();
         let commit = self.made(&tree, &parents, &summary).await?;
         if self.state.facts.guest.as_ref().is_some_and(|guest| !guest.pushable) {
             self.keep(&self.first_tree, &tree).await?;
         }
         let ask_first = self.parts.settings.ask_first;
-        Ok(Ending::Changed { commit, tree, summary, flags, survey, ask_first, takes_in, rewrites: false })
+        Ok(Ending::Changed { commit, tree, summary, flags, survey, ask_first, takes_in, rewrites })
     }
 
     async fn made(&self, tree: &Sha, parents: &[Sha], summary: &str) -> Result<Sha, Halt> {
