@@ -57,18 +57,14 @@ impl Emulator {
     /// The token that a workflow gets from Actions: what it pushes starts no workflow.
     pub fn actions_token(&self, repo: &str, permissions: &[(&str, &str)]) -> Result<String, Error> {
         self.at(repo, |world, repo| {
-            let token = Token {
-                actor: world.bot_of(ACTIONS_APP),
-                app: ACTIONS_APP,
-                permissions: permissions
-                    .iter()
-                    .map(|(name, level)| ((*name).into(), (*level).into()))
-                    .collect(),
-                repositories: Some(vec![repo]),
-                expires: Utc::now() + world.token_ttl,
-            };
-            Ok(world.mint(token))
+            let bot = world.bot_of(ACTIONS_APP);
+            Ok(world.mint_for(repo, bot, ACTIONS_APP, permissions))
         })
+    }
+
+    /// A token of the App's installation for one repository, without asking for it over the wire.
+    pub fn app_token(&self, repo: &str, permissions: &[(&str, &str)]) -> Result<String, Error> {
+        self.at(repo, |world, repo| Ok(world.mint_for(repo, world.app.bot, world.app.id, permissions)))
     }
 
     /// Locks a conversation: only those who may push comment from now on.
@@ -241,6 +237,12 @@ impl Emulator {
 }
 
 impl World {
+    fn mint_for(&mut self, repo: Id, actor: Id, app: Id, permissions: &[(&str, &str)]) -> String {
+        let permissions = permissions.iter().map(|(name, level)| ((*name).into(), (*level).into())).collect();
+        let expires = Utc::now() + self.token_ttl;
+        self.mint(Token { actor, app, permissions, repositories: Some(vec![repo]), expires })
+    }
+
     fn tell_of_installation(&self, repo: Id, installed: bool) {
         let here = &self.repositories[&repo];
         let short = serde_json::json!({

@@ -28,6 +28,7 @@ mod pulls;
 mod render;
 mod reply;
 mod rest;
+mod reviewers;
 mod reviews;
 mod setup;
 mod state;
@@ -44,7 +45,8 @@ pub use journal::Request;
 pub use look::{CheckView, CommentView, DeliveryView, IssueView, LineView, PullView, ReviewView};
 pub use model::{Model, Play, Shown, ToolCall};
 pub use notifications::Notification;
-pub use people::{LineComment, PullWish};
+pub use people::PullWish;
+pub use reviewers::LineComment;
 pub use setup::{AppCredentials, Error, NewRepository, Options};
 pub use state::{Annotation, CheckAction, Permission};
 

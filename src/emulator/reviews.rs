@@ -2,8 +2,8 @@
 
 use super::events::What;
 use super::issues::check_length;
-use super::people::LineComment;
 use super::reply::Refusal;
+use super::reviewers::LineComment;
 use super::state::{Id, Review, ReviewComment, World};
 use chrono::Utc;
 use serde_json::{Value, json};

@@ -437,6 +437,38 @@ async fn another_process_can_drive_it_over_http() {
     drive("comment", json!({ "repo": REPO, "number": number, "login": "alice", "body": "hi" })).await;
     drive("push", json!({ "repo": REPO, "login": "alice", "branch": "x", "files": { "a": "b" } })).await;
     drive("model_plays", json!({ "plays": [{ "say": "hi" }, { "calls": { "say": "", "calls": [{ "tool": "t", "arguments": {} }] } }] })).await;
+    drive("push", json!({ "repo": REPO, "login": "alice", "branch": "base", "files": { "c": "d" } })).await;
+    let wish = json!({ "repo": REPO, "login": "alice", "head": "x", "title": "T", "draft": true });
+    let pull = drive("open_pull", wish).await;
+    let at = |more: Value| {
+        let mut at = json!({ "repo": REPO, "number": pull, "login": "bob" });
+        at.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        at
+    };
+    let lines = json!([{ "path": "a", "line": 1, "body": "```suggestion\nB\n```" }]);
+    let review = json!({ "state": "CHANGES_REQUESTED", "body": "no", "lines": lines });
+    let review = drive("review", at(review)).await;
+    drive("dismiss", at(json!({ "review": review }))).await;
+    drive("label", at(json!({ "label": "l" }))).await;
+    drive("unlabel", at(json!({ "label": "l" }))).await;
+    drive("draft", at(json!({ "draft": false }))).await;
+    drive("retarget", at(json!({ "base": "base" }))).await;
+    drive("queue", at(json!({ "queued": true }))).await;
+    let seen = drive("pull", json!({ "repo": REPO, "number": pull })).await;
+    assert_eq!(
+        (&seen["base_branch"], &seen["draft"], &seen["labels"]),
+        (&json!("base"), &json!(false), &json!([]))
+    );
+    assert_eq!(drive("reviews", at(json!({}))).await[0]["state"], "DISMISSED");
+    assert_eq!(drive("line_comments", at(json!({}))).await[0]["line"], 1);
+    assert_eq!(
+        drive("check_runs", json!({ "repo": REPO, "sha": seen["head_sha"] })).await[0]["name"],
+        "test"
+    );
+    let beside = json!({ "path": "a", "line": 9, "body": "x" });
+    let (status, _) =
+        talk.send(Method::POST, "/_emulator/comment_on_line", "", at(json!({ "line": beside }))).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "line 9 is not part of the difference");
     drive("settled", Value::Null).await;
     assert_eq!(drive("comments", json!({ "repo": REPO, "number": number })).await[0]["author"], "alice");
     assert_eq!(drive("app", Value::Null).await["slug"], "fixpoint");

@@ -534,6 +534,46 @@ async fn c13_a_push_whose_answer_is_lost_is_found_to_have_worked() {
 }
 
 #[tokio::test]
+async fn f29_f30_a_forks_branch_is_read_from_the_base_and_pushed_to_where_it_is_lent() {
+    use crate::emulator::PullWish;
+    let (emulator, _dir, remote, mirror) = over_http().await;
+    let fork = emulator.fork("acme/calendar", "mallory").unwrap();
+    for branch in ["main", "kept"] {
+        emulator.push_as(&fork, "mallory", branch, &[("b", branch)]).unwrap();
+    }
+    let open = |head: &str, closed_to_maintainers| {
+        let wish = PullWish { head: format!("mallory:{head}"), closed_to_maintainers, ..PullWish::default() };
+        emulator.open_pull_with("acme/calendar", "mallory", wish).unwrap()
+    };
+    let (lent, kept) = (open("main", false), open("kept", true));
+    let refs =
+        ["refs/heads/main".to_owned(), format!("refs/pull/{lent}/head"), format!("refs/pull/{kept}/head")];
+    let fetched = mirror.fetch(&remote, &refs).await.unwrap();
+    let [Some(base), Some(head), Some(other)] = &fetched[..] else { panic!("{fetched:?}") };
+
+    let token = emulator.app_token("acme/calendar", &[("contents", "write")]).unwrap();
+    let theirs = Remote { url: remote.url.join("/mallory/calendar.git").unwrap(), token: Some(token.into()) };
+    let next = async |head: &Sha| {
+        let tree = mirror.apply(head, &[file("c", "fixed")], &Limits::default()).await.unwrap();
+        mirror.commit(&tree, std::slice::from_ref(head), "Fix it", &bot()).await.unwrap()
+    };
+    let (fixed, elsewhere) = (next(head).await, next(other).await);
+    let push = async |branch: &str, from: &Sha, commit: &Sha| {
+        mirror.push(&theirs, branch, Some(from), commit, &[]).await
+    };
+    let refused = push("main", head, &fixed).await;
+    assert!(matches!(&refused, Err(GitError::Refused(_))), "{refused:?}");
+    emulator.reach_forks(true);
+    push("main", head, &fixed).await.unwrap();
+    assert_eq!(emulator.branch(&fork, "main").unwrap().as_deref(), Some(fixed.as_str()));
+    assert_eq!(emulator.pull("acme/calendar", lent).unwrap().head_sha, fixed.as_str());
+    let refused = push("kept", other, &elsewhere).await;
+    assert!(matches!(&refused, Err(GitError::Refused(_))), "{refused:?}");
+    // The two branches of one name are two.
+    assert_eq!(mirror.fetch(&remote, &refs[..1]).await.unwrap(), [Some(base.clone())]);
+}
+
+#[tokio::test]
 async fn what_the_server_says_no_to_is_sorted() {
     let (_emulator, _dir, remote, mirror) = over_http().await;
     let fetch = async |url: &url::Url, token: &str| {

@@ -2,7 +2,8 @@
 
 use crate::emulator::faults::{Astray, Fault};
 use crate::emulator::model::Play;
-use crate::emulator::people::{LineComment, PullWish};
+use crate::emulator::people::PullWish;
+use crate::emulator::reviewers::LineComment;
 use crate::emulator::{Ci, CiPlay, How, JobPlay, NewRepository, On, Permission, Script};
 use serde::Deserialize;
 use serde_json::Value;
