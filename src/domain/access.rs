@@ -121,8 +121,14 @@ pub const EVENTS: [Event; 10] = [
 ];
 
 /// What an App of this project must not be able to do: a token of its own then could.
-pub const NEVER: [&str; 6] =
-    ["administration", "members", "organization_administration", "organization_secrets", "secrets", "workflows"];
+pub const NEVER: [&str; 6] = [
+    "administration",
+    "members",
+    "organization_administration",
+    "organization_secrets",
+    "secrets",
+    "workflows",
+];
 
 impl Profile {
     /// All of them, the least first.

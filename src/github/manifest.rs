@@ -103,13 +103,8 @@ pub async fn convert(http: &reqwest::Client, api: &Url, code: &str) -> Result<Cr
     if response.status() != StatusCode::CREATED {
         let wire = Wire { api: api.clone(), http: http.clone(), limits: Limits::default() };
         let url = conversion_url(api, "CODE");
-        let out = Outgoing {
-            who: None,
-            method: Method::POST,
-            url,
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-        };
+        let out =
+            Outgoing { who: None, method: Method::POST, url, headers: HeaderMap::new(), body: Bytes::new() };
         return Err(wire.refused(&out, response).await);
     }
     let body = wire::read(response).await?;
