@@ -107,7 +107,11 @@ pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn
 }
 
 /// A model of the provider that a configuration names.
-pub(super) fn model_of(config: &Config, name: &str, http: &reqwest::Client) -> anyhow::Result<Box<dyn llm::Model>> {
+pub(super) fn model_of(
+    config: &Config,
+    name: &str,
+    http: &reqwest::Client,
+) -> anyhow::Result<Box<dyn llm::Model>> {
     use crate::config::Provider as Of;
     let model = &config.model;
     let (wire, own) = match model.provider {

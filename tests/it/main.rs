@@ -25,5 +25,6 @@ mod red;
 mod repo_config;
 mod reviews;
 mod sandbox;
+mod setup;
 mod stories;
 mod support;

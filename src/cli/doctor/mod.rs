@@ -138,6 +138,11 @@ mod tests {
             "permission \"checks: write\" is missing: it does not see check runs",
         )
         .mend("set it under https://github.com/organizations/acme/settings/apps/acme-fixpoint/permissions,");
-        insta::assert_snapshot!(lines(&finding), @"");
+        insta::assert_snapshot!(lines(&finding), @r#"
+        FAIL  github app     permission "checks: write" is missing: it does not see
+                             check runs
+                             set it under
+                             https://github.com/organizations/acme/settings/apps/acme-fixpoint/permissions,
+        "#);
     }
 }

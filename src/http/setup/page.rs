@@ -52,6 +52,7 @@ ul { margin: 0; padding: 0; list-style: none; }
 li { padding: .6rem 0; border-top: 1px solid var(--line); }
 li b { font-weight: 600; }
 li span { display: block; color: var(--dim); font-size: .9rem; }
+li span::first-letter { text-transform: uppercase; }
 code { font-family: ui-monospace, Menlo, Consolas, \"DejaVu Sans Mono\", monospace; font-size: .92em; }
 .go { display: inline-block; margin-top: 1.5rem; padding: .7rem 1.25rem; border: 0; border-radius: .5rem;
   background: var(--go); color: var(--go-ink); font: inherit; font-weight: 600; text-decoration: none; cursor: pointer; }
@@ -79,7 +80,8 @@ impl Page {
 /// The first page: what will be made, and the way to GitHub.
 pub(super) fn ask(page: &Page) -> Html {
     let webhook = match &page.webhook {
-        Some(url) => format!("<code>{}</code>", escape(url)),
+        // It may break where its parts meet.
+        Some(url) => format!("<code>{}</code>", escape(url).replace('/', "/<wbr>")),
         None if page.profile == Profile::Observe => "none: it only reads".to_owned(),
         None => "<span class=\"mark\">switched off</span>: set-up was not told a public address (<code>--url</code>)"
             .to_owned(),
