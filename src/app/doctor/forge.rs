@@ -24,7 +24,7 @@ pub(super) async fn app(patient: &Patient) -> Vec<Finding> {
         Some(Ok(github)) => github,
     };
     match github.registration().await {
-        Err(error) => vec![refused(error)],
+        Err(error) => vec![refused(&error)],
         Ok(app) => {
             let mut found = lacking(&app, patient.profile);
             if found.is_empty() {
@@ -41,7 +41,7 @@ pub(super) async fn app(patient: &Patient) -> Vec<Finding> {
     }
 }
 
-fn refused(error: GitHubError) -> Finding {
+fn refused(error: &GitHubError) -> Finding {
     let found = Finding::fail(APP, text::terminal(&error.to_string()));
     match error {
         GitHubError::Unauthorized(_) | GitHubError::NotFound(_) => found
@@ -93,7 +93,7 @@ fn excessive(app: &Registration) -> Option<Finding> {
 /// Where webhooks go, as far as GitHub tells.
 pub(super) async fn webhook(patient: &Patient) -> Vec<Finding> {
     let Some(github) = patient.usable() else { return Vec::new() };
-    if patient.profile == Profile::Observe {
+    if patient.only_observes() {
         return Vec::new();
     }
     // The App's own check says what is wrong where neither can be read.

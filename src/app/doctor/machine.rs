@@ -96,6 +96,9 @@ fn size(bytes: u64) -> String {
 /// The engine, the image, the toolbox in it, and that its network really is none: a sandbox is started and asked.
 pub(super) async fn sandbox(patient: &Patient) -> Vec<Finding> {
     const SUBJECT: &str = "sandbox";
+    if patient.only_observes() {
+        return Vec::new();
+    }
     let config = &patient.config;
     if config.sandbox.kind == Engine::Local {
         return vec![
@@ -143,6 +146,9 @@ fn is_older(version: &str, than: (u32, u32)) -> bool {
 /// The key is there; whether the model takes it is asked only when wanted.
 pub(super) async fn model(patient: &Patient) -> Vec<Finding> {
     const SUBJECT: &str = "model";
+    if patient.only_observes() {
+        return Vec::new();
+    }
     let (config, name) = (&patient.config.model, &patient.config.model.name);
     if config.needs_key() && config.key.is_none() {
         let variable = match config.provider {

@@ -127,4 +127,9 @@ impl Patient {
     fn usable(&self) -> Option<GitHub> {
         self.github()?.ok()
     }
+
+    /// `fixpoint observe` needs the App and nothing else of what serving needs.
+    fn only_observes(&self) -> bool {
+        self.profile == Profile::Observe
+    }
 }

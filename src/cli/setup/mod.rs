@@ -25,6 +25,8 @@ use url::Url;
 
 /// As long as GitHub's code holds.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
+/// GitHub's longest name of an App.
+const LONGEST_NAME: usize = 34;
 /// A private key in PEM has some two thousand bytes.
 const LARGEST_KEY: u64 = 64 << 10;
 /// Where a browser elsewhere finds the page.
@@ -104,10 +106,13 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         }
     }
     let name = args.name.clone().unwrap_or_else(|| match &args.org {
-        // Names are unique on all of GitHub, and at most 34 characters long.
-        Some(org) => format!("fixpoint-{org}").chars().take(34).collect(),
+        Some(org) => format!("fixpoint-{org}").chars().take(LONGEST_NAME).collect(),
+        // Names are unique on all of GitHub.
         None => format!("fixpoint-{}", hex::encode(rand::random::<[u8; 3]>())),
     });
+    if name.chars().count() > LONGEST_NAME {
+        bail!("--name: GitHub takes at most {LONGEST_NAME} characters");
+    }
     Ok(Plan {
         web: args.github_url.clone(),
         organization: args.org.clone(),
@@ -119,7 +124,10 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
 
 async fn in_browser(args: &Args, plan: &Plan, files: &Files) -> anyhow::Result<App> {
     let door = plan.open().await?;
-    said(&format!("Open this address in a browser on this machine:\n\n  {}\n\n", door.address()))?;
+    said(&format!(
+        "Open this address in a browser on this machine (--headless where there is none):\n\n  {}\n\n",
+        door.address()
+    ))?;
     open(door.address());
     let came = tokio::time::timeout(LONGEST, door.code());
     let came = came.await.context("nobody came within an hour; run it again")?;
