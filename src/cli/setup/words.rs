@@ -10,14 +10,14 @@ use std::{fmt::Write as _, path::Path};
 /// What was written, and the way on.
 pub(super) fn next(app: &App, plan: &Plan, files: &Files) -> String {
     let slug = text::terminal(&app.slug);
-    let mut said = format!(
-        "{slug} is connected (App {}).\n\nWritten: {}\n         {}  the App's private key, for you alone\n         \
-         {}  what its webhooks are signed with, for you alone\n",
-        text::terminal(&app.id),
-        files.config.display(),
-        files.key.display(),
-        files.secret.display(),
-    );
+    let mut said = format!("{slug} is connected (App {}).\n\nWritten:\n", text::terminal(&app.id));
+    for (file, what) in [
+        (&files.config, ""),
+        (&files.key, "  (the App's private key, for you alone)"),
+        (&files.secret, "  (what its webhooks are signed with, for you alone)"),
+    ] {
+        let _ = writeln!(said, "  {}{what}", file.display());
+    }
     if plan.profile != Profile::Observe {
         webhook(&mut said, app, plan, files);
     }
@@ -26,7 +26,7 @@ pub(super) fn next(app: &App, plan: &Plan, files: &Files) -> String {
         false => format!(" --config {}", files.config.display()),
     };
     let install = text::terminal(app.install.as_str());
-    let _ = write!(said, "\nNext: 1. install it on the repositories it shall work on:\n         {install}\n");
+    let _ = write!(said, "\nNext:\n  1. install it on the repositories it shall work on:\n     {install}\n");
     let rest = match plan.profile {
         Profile::Observe => vec![format!("fixpoint observe{config} --repo OWNER/NAME")],
         Profile::Fix | Profile::Full => vec![
@@ -36,7 +36,7 @@ pub(super) fn next(app: &App, plan: &Plan, files: &Files) -> String {
         ],
     };
     for (at, step) in rest.iter().enumerate() {
-        let _ = writeln!(said, "      {}. {step}", at + 2);
+        let _ = writeln!(said, "  {}. {step}", at + 2);
     }
     said
 }
