@@ -12,6 +12,8 @@ declare -A package=(
     [python3]=python3
     [docker-compose]=docker-compose
     [npm]=npm
+    [chromium]=chromium
+    [chromedriver]=chromium-driver
 )
 
 missing=()

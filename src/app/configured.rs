@@ -107,7 +107,11 @@ pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn
 }
 
 /// A model of the provider that a configuration names.
-fn model_of(config: &Config, name: &str, http: &reqwest::Client) -> anyhow::Result<Box<dyn llm::Model>> {
+pub(super) fn model_of(
+    config: &Config,
+    name: &str,
+    http: &reqwest::Client,
+) -> anyhow::Result<Box<dyn llm::Model>> {
     use crate::config::Provider as Of;
     let model = &config.model;
     let (wire, own) = match model.provider {
@@ -131,7 +135,7 @@ fn model_of(config: &Config, name: &str, http: &reqwest::Client) -> anyhow::Resu
 }
 
 /// Where a configuration wants its rounds to run.
-async fn sandboxes(config: &Config) -> anyhow::Result<Provider> {
+pub(super) async fn sandboxes(config: &Config) -> anyhow::Result<Provider> {
     let sandbox = &config.sandbox;
     Ok(match sandbox.kind {
         Kind::Local => {

@@ -1,8 +1,10 @@
 //! Composition root: settings become running parts. Used by the program and by the tests.
 
 mod configured;
+pub mod doctor;
 mod observed;
 mod presence;
+pub mod setup;
 
 pub use crate::store::Store;
 pub use configured::{engine, instance, local, settings};

@@ -2,12 +2,14 @@
 
 mod config;
 mod demo;
+mod doctor;
 mod emulator;
 mod explain;
 mod logging;
 mod observe;
 mod serve;
 mod session;
+mod setup;
 mod toolbox;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +30,8 @@ enum Command {
     Config(config::Args),
     /// See the whole loop on this machine, without an account or a key
     Demo(demo::Args),
+    /// Look whether everything is there that serving needs, and say how to mend what is not
+    Doctor(doctor::Args),
     /// Run an emulated GitHub with a scripted model, for trying things and for tests
     Emulator(emulator::Args),
     /// Show what would be made of an input, and why; touches nothing
@@ -39,6 +43,8 @@ enum Command {
     Serve(serve::Args),
     /// Look at sessions and what became of them
     Session(session::Args),
+    /// Connect a GitHub App: make it in the browser and write the configuration
+    Setup(setup::Args),
     /// What runs inside a sandbox
     #[command(hide = true)]
     Toolbox(toolbox::Toolbox),
@@ -49,11 +55,13 @@ pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Config(args) => Ok(config::run(args)),
         Command::Demo(args) => demo::run(args).await,
+        Command::Doctor(args) => Box::pin(doctor::run(args)).await,
         Command::Emulator(args) => emulator::run(args).await,
         Command::Explain(explain) => explain::run(explain),
         Command::Observe(args) => Box::pin(observe::run(args)).await,
         Command::Serve(args) => serve::run(args).await,
         Command::Session(args) => session::run(args).await,
+        Command::Setup(args) => Box::pin(setup::run(args)).await,
         Command::Toolbox(toolbox) => Ok(toolbox::run(toolbox).await),
     };
     done.unwrap_or_else(|error| complain(&error))

@@ -96,10 +96,8 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] with the place of the first mistake.
     pub fn load(flags: &Flags) -> Result<Self, ConfigError> {
-        let file = flags.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
-        let file = match file {
-            Some(named) => read(&named)?,
-            None if Path::new(FILE).exists() => read(Path::new(FILE))?,
+        let file = match file(flags) {
+            Some(file) => read(&file)?,
             None => ConfigLayer::empty(),
         };
         let environment = ConfigLayer::from_env().map_err(|e| ConfigError(format!("{e:#}")))?;
@@ -207,6 +205,12 @@ impl Default for Config {
         )]
         Self::from_layer(ConfigLayer::default_values()).expect("the defaults are whole")
     }
+}
+
+/// The file that is read: the named one, or the usual one if it is there.
+pub fn file(flags: &Flags) -> Option<PathBuf> {
+    let named = flags.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
+    named.or_else(|| Path::new(FILE).exists().then(|| FILE.into()))
 }
 
 /// The commented example, with every setting and its default.

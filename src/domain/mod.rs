@@ -3,6 +3,7 @@
 //! Everything here is data and pure functions over it, so that a session can be folded again from its entries and come
 //! out the same, and so that every rule can be tested without a server.
 
+pub mod access;
 pub mod command;
 pub mod delivery;
 pub mod failure;

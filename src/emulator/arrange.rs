@@ -180,6 +180,19 @@ impl Emulator {
         });
     }
 
+    /// Changes what the App's settings ask for; nobody has accepted it yet.
+    pub fn ask_for(&self, permission: &str, level: &str) {
+        self.hub.with(|world| {
+            let asked = world.app.asked.get_or_insert_with(|| world.app.permissions.clone());
+            asked.insert(permission.into(), level.into());
+        });
+    }
+
+    /// Takes an event from the App's webhook.
+    pub fn unsubscribe(&self, event: &str) {
+        self.hub.with(|world| world.app.events.remove(event));
+    }
+
     /// Suspends the installation, or lets it go on.
     pub fn suspend(&self, suspended: bool) {
         self.hub.with(|world| {
@@ -228,11 +241,7 @@ impl Emulator {
 
     /// A code that `POST /app-manifests/{code}/conversions` takes once.
     pub fn manifest_code(&self, manifest: serde_json::Value) -> String {
-        self.hub.with(|world| {
-            let code = hex::encode(rand::random::<[u8; 10]>());
-            world.manifests.insert(code.clone(), manifest);
-            code
-        })
+        self.hub.with(|world| world.keep_manifest(manifest))
     }
 }
 

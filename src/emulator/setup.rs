@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// What the App may do unless a test says otherwise: what fixpoint's own manifest asks for.
+/// What the App may do unless a test says otherwise: what fixpoint asks for, re-runs included.
 const PERMISSIONS: [(&str, &str); 7] = [
     ("metadata", "read"),
     ("contents", "write"),
@@ -309,6 +309,7 @@ impl World {
             webhook_secret: hex::encode(rand::random::<[u8; 20]>()),
             installation: 7001,
             permissions: PERMISSIONS.iter().map(|(name, level)| ((*name).into(), (*level).into())).collect(),
+            asked: None,
             events: EVENTS.iter().map(|event| (*event).into()).collect(),
             suspended: None,
             created: now,

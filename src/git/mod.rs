@@ -21,6 +21,7 @@ pub use diff::Stat;
 pub use merge::Merged;
 pub use mirrors::{Mirror, Mirrors};
 pub use objects::Signature;
+pub use program::{OLDEST, version};
 
 use crate::domain::Sha;
 use secrecy::SecretString;

@@ -101,6 +101,29 @@ pub(super) async fn git(dir: &Path, remote: &Remote, args: &[&str]) -> Result<Pr
     Ok(Printed { status, stdout, stderr: stderr.text })
 }
 
+/// The oldest version that takes its configuration from the environment.
+pub const OLDEST: (u32, u32) = (2, 31);
+
+/// The git program's version, e.g. `2.39.5`, as it is found here.
+///
+/// # Errors
+/// [`GitError::Other`] when there is none.
+pub async fn version() -> Result<String, GitError> {
+    let missing = || GitError::Other(format!("the git program is not found in {PATH}"));
+    let printed = Command::new("/bin/sh")
+        .args(["-c", "exec git --version"])
+        .env_clear()
+        .env("PATH", PATH)
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|_| missing())?;
+    let text = String::from_utf8_lossy(&printed.stdout);
+    let version = text.split_whitespace().nth(2).filter(|_| printed.status.success());
+    version.map(str::to_owned).ok_or_else(missing)
+}
+
 /// The group of a child that may have children: none outlives the call.
 struct Group(Option<u32>);
 
@@ -176,7 +199,10 @@ pub(super) fn sort(printed: &Printed) -> GitError {
     let low = printed.stderr.to_ascii_lowercase();
     let has = |any: &[&str]| any.iter().any(|part| low.contains(part));
     if printed.status.code() == Some(127) {
-        return GitError::Other(format!("the git program is not found in {PATH}; install git 2.31 or newer"));
+        return GitError::Other(format!(
+            "the git program is not found in {PATH}; install git {}.{} or newer",
+            OLDEST.0, OLDEST.1
+        ));
     }
     if has(&["authentication failed", "could not read username", "could not read password", "error: 401"]) {
         return GitError::Unauthorized(words);

@@ -16,7 +16,7 @@ const ANSWER_CAP: usize = 16 << 20;
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 /// A renamed repository that was moved as well takes two.
 const REDIRECTS: usize = 3;
-const AGENT: &str = concat!("fixpoint/", env!("CARGO_PKG_VERSION"));
+pub(super) const AGENT: &str = concat!("fixpoint/", env!("CARGO_PKG_VERSION"));
 
 /// The network's end, shared by every caller.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ pub(super) fn location(response: &reqwest::Response) -> Option<Url> {
     response.url().join(response.headers().get(header::LOCATION)?.to_str().ok()?).ok()
 }
 
-async fn read(mut response: reqwest::Response) -> Result<Bytes, GitHubError> {
+pub(super) async fn read(mut response: reqwest::Response) -> Result<Bytes, GitHubError> {
     let mut body = BytesMut::new();
     loop {
         let chunk = tokio::time::timeout(ANSWER_TIME, response.chunk())

@@ -1,4 +1,4 @@
-//! What fixpoint serves: the webhook and the two health answers.
+//! What fixpoint serves: the webhook and the two health answers; and, apart from them, the page of set-up.
 //!
 //! It commits and never waits for work: the commit wakes whoever does it. Nothing here parses what a stranger sent before
 //! its signature is verified, and nothing of theirs is held without a bound: connections, time and bytes each have one.
@@ -6,6 +6,7 @@
 mod body;
 mod health;
 mod listen;
+pub mod setup;
 mod signature;
 #[cfg(test)]
 mod tests;

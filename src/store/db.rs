@@ -59,8 +59,8 @@ const POSTGRES_SESSION: &str = "SET idle_in_transaction_session_timeout = '15s';
 const NOW: &str = "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
 const NOW_PG: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
-static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
-static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
+pub(super) static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
+pub(super) static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
 impl<S, P> Db<S, P> {
     /// The statement for this database.

@@ -12,6 +12,7 @@ mod db;
 mod deliveries;
 mod effects;
 mod error;
+mod examine;
 mod inbox;
 mod journal;
 mod leases;
@@ -23,6 +24,7 @@ pub(crate) mod tests;
 mod types;
 
 pub use error::StoreError;
+pub use examine::{Examined, examine};
 pub use outcomes::Flake;
 pub use types::{
     Acceptance, Advance, Claimed, Delivery, EffectRow, Fate, JournalLine, Kept, Lease, NewSession, Settled,

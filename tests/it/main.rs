@@ -26,5 +26,6 @@ mod red;
 mod repo_config;
 mod reviews;
 mod sandbox;
+mod setup;
 mod stories;
 mod support;

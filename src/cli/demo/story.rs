@@ -176,7 +176,7 @@ impl Story {
             other => out(&format!("It ended as {other:?} after {} rounds, in {seconds:.1} s.", end.rounds)),
         }
         out("");
-        out("Next: docs/install.md                     connect a GitHub App, then");
+        out("Next: fixpoint setup                      connect a GitHub App, then");
         out("      fixpoint serve                      let it work");
         out("      fixpoint demo --model PROVIDER/NAME a real model, not the recording");
         out("      fixpoint demo --keep                look around afterwards");

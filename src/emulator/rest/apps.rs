@@ -1,7 +1,7 @@
-//! The App itself: installations, tokens, deliveries, manifests, the rate limit.
+//! The App itself: installations, tokens, deliveries, the rate limit.
 
 use super::number;
-use crate::emulator::auth::{Caller, PRIVATE_KEY, read};
+use crate::emulator::auth::{Caller, read};
 use crate::emulator::reply::{Answer, Call, Refusal, Reply, strings};
 use crate::emulator::state::{Delivery, Id, Token, World};
 use crate::emulator::webhooks::Hook;
@@ -13,6 +13,10 @@ pub(super) fn app(world: &World, call: &Call) -> Answer {
     call.app_only()?;
     let mut shown = world.show_app(world.app.id);
     shown["installations_count"] = 1.into();
+    // What the App asks for; its installation may have granted less.
+    if let Some(asked) = &world.app.asked {
+        shown["permissions"] = json!(asked);
+    }
     Ok(Reply::ok(shown))
 }
 
@@ -178,19 +182,6 @@ pub(super) fn redeliver(world: &World, call: &Call, id: &str) -> Answer {
         guard: world.wires.busy.begin(),
     });
     Ok(Reply::json(StatusCode::ACCEPTED, json!({})))
-}
-
-/// The end of the manifest flow: whatever code was handed out by the emulator names the emulator's own App.
-pub(super) fn from_manifest(world: &mut World, code: &str) -> Answer {
-    let manifest = world.manifests.remove(code).ok_or_else(Refusal::not_found)?;
-    if let Some(name) = manifest["name"].as_str() {
-        world.app.name = name.into();
-    }
-    let mut shown = world.show_app(world.app.id);
-    shown["client_secret"] = hex::encode(rand::random::<[u8; 20]>()).into();
-    shown["webhook_secret"] = world.app.webhook_secret.clone().into();
-    shown["pem"] = PRIVATE_KEY.into();
-    Ok(Reply::created(shown))
 }
 
 pub(super) fn repositories(world: &World, call: &Call) -> Answer {

@@ -6,6 +6,7 @@ mod checks;
 mod comments;
 mod commits;
 mod issues;
+mod manifests;
 mod pulls;
 mod repositories;
 mod reviews;
@@ -76,7 +77,11 @@ fn outside(world: &mut World, call: &Call, path: &[&str]) -> Answer {
         ("GET", ["app", "hook", "deliveries"]) => apps::deliveries(world, call),
         ("GET", ["app", "hook", "deliveries", id]) => apps::delivery(world, call, id),
         ("POST", ["app", "hook", "deliveries", id, "attempts"]) => apps::redeliver(world, call, id),
-        ("POST", ["app-manifests", code, "conversions"]) => apps::from_manifest(world, code),
+        ("POST", ["app-manifests", code, "conversions"]) => manifests::convert(world, code),
+        ("POST", ["settings", "apps", "new"]) => manifests::ask(world, call, None),
+        ("POST", ["settings", "apps"]) => manifests::create(world, call, None),
+        ("POST", ["organizations", org, "settings", "apps", "new"]) => manifests::ask(world, call, Some(org)),
+        ("POST", ["organizations", org, "settings", "apps"]) => manifests::create(world, call, Some(org)),
         ("GET", ["installation", "repositories"]) => apps::repositories(world, call),
         ("GET", ["rate_limit"]) => apps::rate_limit(world, call),
         ("GET", ["repositories", id]) => repositories::by_id(world, call, id),

@@ -134,7 +134,10 @@ pub(crate) struct App {
     pub(crate) owner: Id,
     pub(crate) webhook_secret: String,
     pub(crate) installation: Id,
+    /// What the installation grants.
     pub(crate) permissions: BTreeMap<String, String>,
+    /// What the App's settings ask for, where that is something else.
+    pub(crate) asked: Option<BTreeMap<String, String>>,
     pub(crate) events: BTreeSet<String>,
     pub(crate) suspended: Option<Time>,
     pub(crate) created: Time,

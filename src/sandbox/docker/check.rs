@@ -1,6 +1,6 @@
 //! The proof, before anything untrusted runs, that engine, image and toolbox give what a sandbox must have.
 
-use super::{DockerProvider, GREETING, START, container::UID};
+use super::{DockerProvider, GREETING, START, container::UID, engine};
 use crate::{
     domain::{Epoch, SessionId},
     sandbox::{Command, Sandbox, SandboxError, Spec},
@@ -25,8 +25,9 @@ impl DockerProvider {
         sandbox.stop().await?;
         judge(&found?)?;
         let runtime = self.settings.runtime.as_deref().unwrap_or("the default runtime");
+        let version = self.docker.version().await.map_err(engine)?.version.unwrap_or_default();
         Ok(format!(
-            "docker ({}), {runtime}, image {}: no network, nothing to gain",
+            "docker {version} ({}), {runtime}, image {}: no network, nothing to gain",
             self.arch, self.settings.image
         ))
     }

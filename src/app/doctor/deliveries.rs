@@ -1,0 +1,100 @@
+//! Webhooks that GitHub could not deliver, and having them sent again.
+
+use super::{Finding, Patient};
+use crate::{
+    domain::{Timestamp, text},
+    github::{GitHub, HookDelivery},
+};
+use chrono::{DateTime, TimeDelta, Utc};
+use std::collections::BTreeMap;
+
+const SUBJECT: &str = "deliveries";
+/// GitHub keeps no older ones to be sent again.
+const SINCE: TimeDelta = TimeDelta::days(3);
+/// Sent again at once: more would take a large part of an hour's requests. A second call takes the rest.
+const AT_ONCE: usize = 500;
+
+/// What failed within the last three days and has not come through since.
+pub(super) async fn failed(patient: &Patient) -> Vec<Finding> {
+    let Some(github) = patient.usable() else { return Vec::new() };
+    let since = Timestamp((Utc::now() - SINCE).timestamp_millis());
+    let all = match github.deliveries(since).await {
+        Ok(all) => all,
+        Err(error) => {
+            return vec![Finding::warn(
+                SUBJECT,
+                text::terminal(&format!("the list cannot be read: {error}")),
+            )];
+        }
+    };
+    let lost = lost(&all);
+    let Some(oldest) = lost.last() else {
+        return vec![Finding::ok(SUBJECT, format!("none of {} failed in the last three days", all.len()))];
+    };
+    if patient.redeliver {
+        return vec![send_again(&github, &lost).await];
+    }
+    let what = format!("{} failed since {}", lost.len(), moment(&oldest.delivered_at));
+    vec![
+        Finding::warn(SUBJECT, what)
+            .mend("`fixpoint doctor --redeliver` has them sent again, once the server can be reached"),
+    ]
+}
+
+/// The newest attempt of each delivery of which none came through; newest first.
+fn lost(all: &[HookDelivery]) -> Vec<&HookDelivery> {
+    let mut came: BTreeMap<&str, bool> = BTreeMap::new();
+    for attempt in all {
+        *came.entry(&attempt.guid).or_default() |= attempt.ok;
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    all.iter().filter(|attempt| !came[attempt.guid.as_str()] && seen.insert(attempt.guid.as_str())).collect()
+}
+
+async fn send_again(github: &GitHub, lost: &[&HookDelivery]) -> Finding {
+    let mut sent = 0;
+    // The oldest first, as they happened.
+    for attempt in lost.iter().rev().take(AT_ONCE) {
+        if let Err(error) = github.redeliver(attempt.id).await {
+            let what = format!("{sent} of {} were sent again, then: {error}", lost.len());
+            return Finding::fail(SUBJECT, text::terminal(&what));
+        }
+        sent += 1;
+    }
+    let found = Finding::ok(SUBJECT, format!("{sent} of {} that failed are sent again", lost.len()));
+    match sent < lost.len() {
+        true => found.mend("run it once more for the rest"),
+        false => found,
+    }
+}
+
+/// `2026-11-27 14:06 UTC`.
+fn moment(at: &str) -> String {
+    let read = DateTime::parse_from_rfc3339(at).map(|at| at.to_utc().format("%F %H:%M UTC").to_string());
+    read.unwrap_or_else(|_| text::terminal(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_through_at_any_attempt_is_not_lost_and_each_is_sent_once() {
+        let attempt = |id: u64, guid: &str, ok: bool| HookDelivery {
+            id,
+            guid: guid.into(),
+            event: "push".into(),
+            delivered_at: "2026-11-27T14:06:31Z".into(),
+            ok,
+        };
+        let all = [
+            attempt(9, "b", false),
+            attempt(8, "a", true),
+            attempt(7, "b", false),
+            attempt(6, "c", false),
+            attempt(5, "a", false),
+        ];
+        assert_eq!(lost(&all).iter().map(|attempt| attempt.id).collect::<Vec<_>>(), [9, 6]);
+        assert_eq!(moment("2026-11-27T14:06:31Z"), "2026-11-27 14:06 UTC");
+    }
+}
