@@ -1,12 +1,23 @@
 //! Composition root: settings become running parts. Used by the program and by the tests.
 
+mod check;
 mod configured;
 mod observed;
+mod operator;
 mod presence;
+mod runs;
+mod steps;
+mod terminal;
 
-pub use crate::store::Store;
+pub use crate::git::{Given, Head, Local, Unseen};
+pub use crate::store::{Store, Summary};
+pub use check::{Checked, Checker, End as CheckEnd};
 pub use configured::{engine, instance, local, settings};
 pub use observed::{Observed, observe};
+pub use operator::{Refused, answer, retry, stop};
+pub use runs::{Note, Run, Runs};
+pub use steps::{Call, Step, steps};
+pub use terminal::{Terminal, terminal};
 
 use crate::{
     agent::Engine,

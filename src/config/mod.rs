@@ -9,6 +9,7 @@ mod limits;
 mod place;
 mod secrets;
 mod sections;
+mod terminal;
 mod units;
 
 #[cfg(test)]
@@ -19,6 +20,8 @@ pub use limits::Limits;
 pub use sections::{
     Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
 };
+
+pub use terminal::{path, state_folder, wants_colours};
 
 use confique::{Config as _, Layer as _};
 use secrecy::SecretString;
@@ -95,12 +98,22 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] with the place of the first mistake.
     pub fn load(flags: &Flags) -> Result<Self, ConfigError> {
+        let here = PathBuf::from(FILE);
+        Self::load_or(flags, here.exists().then_some(here))
+    }
+
+    /// The same, but a file that merely lies in the current folder is not read: it may be a stranger's, and a
+    /// configuration says where the model's key goes.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the place of the first mistake.
+    pub fn load_named(flags: &Flags) -> Result<Self, ConfigError> {
+        Self::load_or(flags, None)
+    }
+
+    fn load_or(flags: &Flags, unnamed: Option<PathBuf>) -> Result<Self, ConfigError> {
         let file = flags.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
-        let file = match file {
-            Some(named) => read(&named)?,
-            None if Path::new(FILE).exists() => read(Path::new(FILE))?,
-            None => ConfigLayer::empty(),
-        };
+        let file = file.or(unnamed).map_or_else(|| Ok(ConfigLayer::empty()), |file| read(&file))?;
         let environment = ConfigLayer::from_env().map_err(|e| ConfigError(format!("{e:#}")))?;
         let mut config = Self::merge([flags.layer(), environment, file])?;
         config.key_from_environment()?;
