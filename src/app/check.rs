@@ -70,6 +70,11 @@ impl End {
 }
 
 impl Checker {
+    /// The command's wall clock.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
     /// Runs the command on a commit until it ends, its time is over, or `stop`. Nothing of it is left afterwards.
     ///
     /// # Errors

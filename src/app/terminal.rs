@@ -4,7 +4,7 @@
 use super::{Checker, Local, Settings, configured};
 use crate::{
     config::{self, Config},
-    git::{Mirror, Mirrors, Objects},
+    git::{Mirror, Mirrors},
     sandbox::Provider,
 };
 use std::{path::PathBuf, time::Duration};
@@ -47,15 +47,5 @@ fn with_path(sandboxes: Provider) -> Provider {
     match (sandboxes, config::path()) {
         (Provider::Local(local), Some(path)) => Provider::Local(local.with_path(path)),
         (sandboxes, _) => sandboxes,
-    }
-}
-
-impl Local {
-    /// Its objects, for the forge of a run to borrow.
-    ///
-    /// # Errors
-    /// When others cannot use them.
-    pub async fn lend(&self) -> anyhow::Result<Objects> {
-        Ok(self.objects().await?)
     }
 }

@@ -107,7 +107,7 @@ fn row(id: SessionId, state: &State) -> String {
 }
 
 /// How it ended, and why, where that is known.
-fn ended(outcome: &Outcome) -> String {
+pub(super) fn ended(outcome: &Outcome) -> String {
     let value = serde_json::to_value(outcome).unwrap_or_default();
     let word = value["outcome"].as_str().unwrap_or_default().replace('_', " ");
     let why = ["why", "which"].iter().find_map(|key| value[*key].as_str()).unwrap_or_default();

@@ -21,6 +21,7 @@ pub use sections::{
     Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
 };
 
+pub use units::span_of;
 pub use terminal::{path, state_folder, wants_colours};
 
 use confique::{Config as _, Layer as _};
