@@ -100,6 +100,12 @@ pub async fn existing_store(database: &str) -> anyhow::Result<Store> {
     Ok(Store::open(database).await?)
 }
 
+/// Whether a server works on a database now; `None`: that cannot be known from here.
+pub fn is_served(database: &str) -> Option<bool> {
+    let path = database.strip_prefix("sqlite:")?;
+    Some(presence::is_worked_on(std::path::Path::new(path.strip_prefix("//").unwrap_or(path))))
+}
+
 /// Starts a server: it listens and works until [`Running::stop`].
 ///
 /// # Errors

@@ -85,7 +85,8 @@ impl Runs {
     /// All runs, newest first.
     pub fn all(&self) -> Vec<Run> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        let mut folders: Vec<PathBuf> =
+            entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
         // Their names begin with their time.
         folders.sort_by(|a, b| b.cmp(a));
         folders.into_iter().map(|folder| Run { folder }).collect()

@@ -56,7 +56,8 @@ fn step(line: &JournalLine) -> Option<Step> {
         match part {
             Part::Text { text } => step.said.push_str(&text),
             Part::Call { tool, arguments, .. } => {
-                let told = TELLING.iter().find_map(|name| arguments[*name].as_str().filter(|t| !t.is_empty()));
+                let told =
+                    TELLING.iter().find_map(|name| arguments[*name].as_str().filter(|t| !t.is_empty()));
                 let about = told.unwrap_or_default().lines().next().unwrap_or_default().to_owned();
                 step.calls.push(Call { tool, about });
             }

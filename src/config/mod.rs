@@ -21,8 +21,8 @@ pub use sections::{
     Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
 };
 
-pub use units::span_of;
 pub use terminal::{path, state_folder, wants_colours};
+pub use units::span_of;
 
 use confique::{Config as _, Layer as _};
 use secrecy::SecretString;

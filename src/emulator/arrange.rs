@@ -152,7 +152,13 @@ impl Emulator {
 
     /// Gives an empty repository the commits of another one on this disk, as a push to a branch by that person. Nothing
     /// is copied: it borrows their objects for as long as it lives.
-    pub fn borrow(&self, repo: &str, login: &str, from: &Lender, (branch, sha): (&str, &str)) -> Result<(), Error> {
+    pub fn borrow(
+        &self,
+        repo: &str,
+        login: &str,
+        from: &Lender,
+        (branch, sha): (&str, &str),
+    ) -> Result<(), Error> {
         self.at(repo, |world, repo| {
             let actor = world.user(login);
             let git = world.repositories[&repo].git.clone();

@@ -10,7 +10,8 @@ use crate::domain::SessionId;
 const APPEND: &str =
     "INSERT INTO journal (session, request, round, entry, tree, at) VALUES ($1, $2, $3, $4, $5, $6)";
 const JOURNAL: &str = "SELECT request, round, entry, tree FROM journal WHERE session = $1 ORDER BY id";
-const JOURNAL_FROM: &str = "SELECT request, round, entry, tree FROM journal WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3";
+const JOURNAL_FROM: &str =
+    "SELECT request, round, entry, tree FROM journal WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3";
 const SHOWN: &str = "SELECT thing, remote, hash FROM shown WHERE session = $1 ORDER BY thing";
 const SHOW: &str = "INSERT INTO shown (session, thing, remote, hash) VALUES ($1, $2, $3, $4) \
     ON CONFLICT (session, thing) DO UPDATE SET remote = excluded.remote, hash = excluded.hash";

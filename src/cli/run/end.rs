@@ -5,7 +5,7 @@ use super::{
     follow::{Follow, Total, first, flag},
     forge::Forge,
     place::Place,
-    show::{Line, Show, Tone, count, money, span},
+    show::{Show, Tone, count, money, span},
 };
 use crate::{
     app::{Given, Run},

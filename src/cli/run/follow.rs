@@ -47,7 +47,7 @@ impl Follow {
     }
 
     /// Follows this one.
-    pub(in crate::cli) fn session_of(store: Store, session: Summary, rounds: u32) -> Self {
+    pub(in crate::cli) fn of(store: Store, session: Summary, rounds: u32) -> Self {
         Self { session: Some(session), ..Self::new(store, rounds) }
     }
 
@@ -106,11 +106,19 @@ impl Follow {
                 self.total.rounds += 1;
                 let (n, of) = (self.total.rounds, self.rounds);
                 let what = if n == 1 { "the agent begins" } else { "the agent is told, and goes on" };
-                vec![Line::new(&format!("round {n}"), what, Tone::Plain).event("round_began").with("round", n).with("of", of)]
+                vec![
+                    Line::new(&format!("round {n}"), what, Tone::Plain)
+                        .event("round_began")
+                        .with("round", n)
+                        .with("of", of),
+                ]
             }
             Entry::RoundEnded { end } => vec![self.ended(&end.ending)],
             Entry::Judged { verdict: Verdict::Infrastructure { why, .. }, .. } => {
-                vec![Line::new("check", format!("not the code's doing: {why}"), Tone::Bad).event("infrastructure")]
+                vec![
+                    Line::new("check", format!("not the code's doing: {why}"), Tone::Bad)
+                        .event("infrastructure"),
+                ]
             }
             Entry::Judged { verdict, .. } if !matches!(verdict, Verdict::Pending { .. }) => {
                 // The check itself was told when it ended.
@@ -132,7 +140,9 @@ impl Follow {
                 ("changed", what, Tone::Plain)
             }
             Ending::Question { text } => ("question", format!("asks: {}", first(text)), Tone::Plain),
-            Ending::Nothing { summary, .. } => ("nothing", format!("changed nothing: {}", first(summary)), Tone::Plain),
+            Ending::Nothing { summary, .. } => {
+                ("nothing", format!("changed nothing: {}", first(summary)), Tone::Plain)
+            }
             Ending::Limit { which } => ("limit", format!("stopped at a limit: {which}"), Tone::Bad),
             Ending::Budget { which } => ("budget", format!("stopped: {which} is used up"), Tone::Bad),
             Ending::Refused { why } => ("refused", format!("not taken: {}", first(why)), Tone::Bad),
@@ -149,7 +159,7 @@ impl Follow {
         let doing = match self.phase {
             "working" => format!("round {} of {}: the agent works", rounds.max(1), self.rounds),
             "watching" | "publishing" => "the check runs".to_owned(),
-            "queued" => "waiting for a place".to_owned(),
+            "queued" => "the next round begins".to_owned(),
             other => other.to_owned(),
         };
         let since = super::show::clock(self.since.elapsed());

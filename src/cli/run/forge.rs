@@ -83,7 +83,17 @@ impl Forge {
         let git = emulator.git_directory(&repo)?;
         let base = place.head.commit.clone();
         let began = std::time::Instant::now();
-        Ok(Self { emulator, id, git, base, began, repo, jobs: Some(jobs), ends: mpsc::unbounded_channel(), runner: None })
+        Ok(Self {
+            emulator,
+            id,
+            git,
+            base,
+            began,
+            repo,
+            jobs: Some(jobs),
+            ends: mpsc::unbounded_channel(),
+            runner: None,
+        })
     }
 
     /// Takes the repository's commits in, and has what is pushed checked from now on.

@@ -241,7 +241,9 @@ fn checked(told: Told, forge: &mut Forge, show: &mut Show) -> Option<String> {
             let who = if of_base { "base" } else { "check" };
             let took = show::span(checked.took);
             let (what, tone) = match (checked.end.is_good(), of_base) {
-                (true, true) => (format!("the check passes on {} already, in {took}", commit.short()), Tone::Plain),
+                (true, true) => {
+                    (format!("the check passes on {} already, in {took}", commit.short()), Tone::Plain)
+                }
                 (true, false) => (format!("green on {} in {took}", commit.short()), Tone::Good),
                 (false, true) => (format!("red before any change: {line}"), Tone::Plain),
                 (false, false) => (format!("red: {line}"), Tone::Bad),

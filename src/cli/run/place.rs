@@ -62,7 +62,8 @@ impl Place {
     pub(super) fn git(&self) -> String {
         let here = std::env::current_dir().and_then(|here| here.canonicalize());
         let folder = self.folder();
-        let inside = folder.canonicalize().is_ok_and(|folder| here.is_ok_and(|here| here.starts_with(folder)));
+        let inside =
+            folder.canonicalize().is_ok_and(|folder| here.is_ok_and(|here| here.starts_with(folder)));
         let shown = folder.display().to_string();
         let shown = shown.trim_end_matches('/');
         if inside { "git".to_owned() } else { format!("git -C {shown}") }
@@ -76,11 +77,11 @@ impl Place {
         let line = line.event("repository").with("repository", self.name());
         show.line(&line.with("commit", self.head.commit.as_str()));
         let Unseen { staged, unstaged, untracked } = self.unseen;
-        let kinds = [(staged, "staged"), (unstaged, "not staged"), (untracked, "new")];
+        let kinds = [(staged, "staged"), (unstaged, "unstaged"), (untracked, "new")];
         let told: Vec<String> =
             kinds.iter().filter(|(n, _)| *n > 0).map(|(n, kind)| format!("{n} {kind}")).collect();
         if !told.is_empty() {
-            let what = format!("not seen by the agent: files {}", told.join(", "));
+            let what = format!("uncommitted, so not seen by the agent: {}", told.join(", "));
             let line = Line::new("", what, Tone::Plain).event("unseen").with("staged", staged);
             show.line(&line.with("unstaged", unstaged).with("untracked", untracked));
         }

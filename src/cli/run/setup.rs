@@ -42,7 +42,9 @@ pub(super) async fn config(args: &Args) -> anyhow::Result<Config> {
     }
     if config.model.needs_key() && config.model.key.is_none() {
         let skipped = match in_repository && args.config.is_none() && Path::new(FILE).exists() {
-            true => "\n  The fixpoint.toml here is part of a repository and was not read: --config fixpoint.toml reads it.",
+            true => {
+                "\n  The fixpoint.toml here is part of a repository and was not read: --config fixpoint.toml reads it."
+            }
             false => "",
         };
         let variable = match config.model.provider {

@@ -15,6 +15,8 @@ const WIDTH: usize = 80;
 const NARROWEST: usize = 40;
 /// What stands before the text of a line.
 const MARGIN: usize = 18;
+/// Rows of a line that says more than what the agent calls.
+const ROWS: usize = 3;
 /// The longest line in a pipe.
 const PIPED: usize = 400;
 
@@ -85,7 +87,7 @@ impl Show {
     pub(super) fn title(&mut self, instruction: &str) {
         if self.mode != Mode::Json {
             let first = super::follow::first(instruction);
-            self.plain(&format!("fixpoint: {}", self.cut(first, self.width() - 11)));
+            self.plain(&format!("fixpoint: {}", cut(first, self.width() - 11)));
             self.plain("");
         }
     }
@@ -95,7 +97,8 @@ impl Show {
         let at = self.began.elapsed();
         let what = line.what.as_deref().map(|what| text::line(&text::terminal(what)));
         if self.mode == Mode::Json {
-            let mut event = Map::from_iter([("at".to_owned(), json!((at.as_secs_f64() * 10.0).round() / 10.0))]);
+            let mut event =
+                Map::from_iter([("at".to_owned(), json!((at.as_secs_f64() * 10.0).round() / 10.0))]);
             event.extend(line.event.clone());
             if let Some(what) = what {
                 event.insert("text".to_owned(), json!(what));
@@ -104,9 +107,13 @@ impl Show {
         }
         let Some(what) = what else { return };
         let room = self.width().saturating_sub(MARGIN + 1);
-        let (who, what) = (text::terminal(&line.who), self.cut(&what, room));
-        let what = self.painted(&what, line.tone);
-        self.plain(&format!("{:>6}  {who:<8}  {what}", clock(at)));
+        let rows = if line.tone == Tone::Quiet { 1 } else { ROWS };
+        let mut rows = wrapped(&what, room, rows).into_iter();
+        let first = self.painted(&rows.next().unwrap_or_default(), line.tone);
+        self.plain(&format!("{:>6}  {:<8}  {first}", clock(at), text::terminal(&line.who)));
+        for row in rows {
+            self.plain(&format!("{:MARGIN$}{}", "", self.painted(&row, line.tone)));
+        }
     }
 
     /// What goes on now; empty: nothing.
@@ -114,7 +121,7 @@ impl Show {
         let Mode::Terminal { .. } = self.mode else { return };
         let status = match status {
             "" => String::new(),
-            status => self.cut(&format!("{:>6}  {status}", clock(self.began.elapsed())), self.width() - 1),
+            status => cut(&format!("{:>6}  {status}", clock(self.began.elapsed())), self.width() - 1),
         };
         if status != self.status {
             // Over what stands there, then away with the rest: what does not change never goes out.
@@ -180,25 +187,6 @@ impl Show {
         columns.ok().filter(|columns| *columns > 0).unwrap_or(WIDTH).max(NARROWEST)
     }
 
-    /// At most so many columns.
-    fn cut(&self, text: &str, room: usize) -> String {
-        let mut used = 0;
-        let mut end = text.len();
-        for (at, sign) in text.char_indices() {
-            used += columns(sign);
-            if used > room {
-                end = at;
-                break;
-            }
-        }
-        if end == text.len() {
-            return text.to_owned();
-        }
-        let mut kept: String = text[..end].to_owned();
-        while kept.chars().map(columns).sum::<usize>() + 1 > room && kept.pop().is_some() {}
-        format!("{kept}…")
-    }
-
     pub(super) fn painted(&self, text: &str, tone: Tone) -> String {
         let code = match (self.mode, tone) {
             (Mode::Terminal { colours: true }, Tone::Quiet) => "2",
@@ -214,6 +202,39 @@ impl Show {
         let mut out = std::io::stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
+}
+
+/// Rows of at most so many columns, broken at spaces where there are some; what does not fit the last is cut.
+fn wrapped(text: &str, room: usize, rows: usize) -> Vec<String> {
+    let (mut made, mut rest) = (Vec::new(), text);
+    while made.len() + 1 < rows && fitting(rest, room) < rest.len() {
+        let end = fitting(rest, room);
+        // Not for a space near the beginning: a long path would leave the row nearly empty.
+        let space = rest[..end].rfind(' ').filter(|space| *space > end / 2);
+        let (row, left) = rest.split_at(space.unwrap_or(end));
+        made.push(row.to_owned());
+        rest = left.trim_start();
+    }
+    made.push(cut(rest, room));
+    made
+}
+
+/// At most so many columns.
+fn cut(text: &str, room: usize) -> String {
+    match fitting(text, room) {
+        end if end == text.len() => text.to_owned(),
+        _ => format!("{}…", &text[..fitting(text, room.saturating_sub(1))]),
+    }
+}
+
+/// How many bytes of a text fit into so many columns.
+fn fitting(text: &str, room: usize) -> usize {
+    let mut used = 0;
+    let fits = |(_, sign): &(usize, char)| {
+        used += columns(*sign);
+        used <= room
+    };
+    text.char_indices().take_while(fits).last().map_or(0, |(at, sign)| at + sign.len_utf8())
 }
 
 /// Columns of a terminal that a sign takes: two for East Asian wide ones and pictures (Unicode's UAX #11, by blocks).
@@ -274,12 +295,17 @@ mod tests {
 
     #[test]
     fn a_line_never_takes_more_columns_than_there_are() {
-        let show = Show::new(false);
-        for (text, room, expected) in
-            [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("日本語", 6, "日本語"), ("日本語", 5, "日本…"), ("", 3, "")]
-        {
-            assert_eq!(show.cut(text, room), expected);
+        for (text, room, expected) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("", 3, ""),
+        ] {
+            assert_eq!(cut(text, room), expected);
         }
+        let text = "FAILED a_long/path/to::a_test - Error: and why that is";
+        assert_eq!(wrapped(text, 20, 3), ["FAILED a_long/path/t", "o::a_test - Error:", "and why that is"]);
     }
 
     #[test]

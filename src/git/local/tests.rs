@@ -60,7 +60,10 @@ async fn a_branch_is_given_and_nothing_else_is_touched() {
     assert_eq!((last.author().name(), last.time().seconds()), (Ok("Ada"), 1_000_000_000));
     assert_eq!(last.parent(0).unwrap().parent(0).unwrap().id(), base);
     let entry = last.tree().unwrap().get_path(Path::new("new/b")).unwrap();
-    assert_eq!((entry.filemode(), repo.find_blob(entry.id()).unwrap().content()), (0o100_755, b"1".as_slice()));
+    assert_eq!(
+        (entry.filemode(), repo.find_blob(entry.id()).unwrap().content()),
+        (0o100_755, b"1".as_slice())
+    );
 }
 
 #[tokio::test]
