@@ -22,6 +22,7 @@ mod quixbugs;
 mod reading;
 mod red;
 mod reviews;
+mod run;
 mod sandbox;
 mod stories;
 mod support;

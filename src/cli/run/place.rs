@@ -35,7 +35,8 @@ impl Place {
 
     /// Its folder or its address: what tells it from other repositories.
     pub(super) fn name(&self) -> String {
-        self.url.clone().unwrap_or_else(|| self.folder().display().to_string())
+        let folder = || self.folder().display().to_string();
+        self.url.clone().unwrap_or_else(|| folder().trim_end_matches('/').to_owned())
     }
 
     /// Its own folder.
@@ -64,9 +65,11 @@ impl Place {
         let folder = self.folder();
         let inside =
             folder.canonicalize().is_ok_and(|folder| here.is_ok_and(|here| here.starts_with(folder)));
-        let shown = folder.display().to_string();
-        let shown = shown.trim_end_matches('/');
-        if inside { "git".to_owned() } else { format!("git -C {shown}") }
+        if inside {
+            "git".to_owned()
+        } else {
+            format!("git -C {}", folder.display()).trim_end_matches('/').to_owned()
+        }
     }
 
     /// Says what the run sees, and what it does not.
