@@ -9,10 +9,13 @@ use std::{
     fs,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Runs that are kept: a few weeks of somebody's work, some megabytes.
 const KEPT: usize = 100;
+/// Within this a run that has no process yet is about to have one.
+const STARTING: Duration = Duration::from_secs(10 * 60);
 /// What a run needs only while it runs.
 const SCRATCH: [&str; 4] = ["forge", "mirrors", "sandboxes", "check"];
 /// The file with what was asked.
@@ -73,6 +76,9 @@ impl Runs {
     pub fn begin(&self) -> anyhow::Result<Run> {
         for old in self.all().into_iter().skip(KEPT - 1).filter(|run| !run.is_alive()) {
             let _ = fs::remove_dir_all(old.folder);
+        }
+        for killed in self.all().iter().filter(|run| run.is_abandoned()) {
+            killed.clear_away();
         }
         let name = uuid::Uuid::now_v7().simple().to_string();
         let folder = self.0.join(name);
@@ -155,6 +161,14 @@ impl Run {
     /// Whether its process lives.
     pub fn is_alive(&self) -> bool {
         presence::is_worked_on(&self.file("fixpoint.db"))
+    }
+
+    /// Whether it was killed: an end was never written down, and nobody works on it, nor is about to.
+    fn is_abandoned(&self) -> bool {
+        let ended = self.note().is_some_and(|note| note.outcome.is_some());
+        let age = fs::metadata(&self.folder).and_then(|facts| facts.modified()).ok();
+        let age = age.and_then(|at| at.elapsed().ok()).unwrap_or_default();
+        !ended && age > STARTING && !self.is_alive()
     }
 
     /// Removes what only a running one needs.

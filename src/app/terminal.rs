@@ -7,6 +7,7 @@ use crate::{
     git::{Mirror, Mirrors},
     sandbox::Provider,
 };
+use anyhow::Context;
 use std::{path::PathBuf, time::Duration};
 
 /// The parts of a run.
@@ -28,12 +29,16 @@ pub async fn terminal(
     (forge, repository): (PathBuf, u64),
     (command, limit): (&str, Duration),
 ) -> anyhow::Result<Terminal> {
+    let sandboxes = configured::sandboxes(config, "check").await.context(
+        "there is no sandbox: start Docker, or say --sandbox local, which runs agent and check as processes of yours \
+         and is no boundary",
+    )?;
     let mut settings = super::settings(config, http).await?;
     settings.sandboxes = with_path(settings.sandboxes);
     let mirror = Mirrors::new(settings.data.join("mirrors")).open(&repository.to_string()).await?;
     mirror.borrow_from(&local.objects().await?).await?;
     let checker = Checker {
-        sandboxes: with_path(configured::sandboxes(config, "check").await?),
+        sandboxes: with_path(sandboxes),
         commits: Mirror::at(forge),
         size: settings.work.sandbox.clone(),
         command: command.to_owned(),

@@ -84,6 +84,15 @@ impl End {
                 self.outcome = value["outcome"].as_str().unwrap_or_default().to_owned();
                 let why = ["why", "which"].iter().find_map(|key| value[*key].as_str());
                 self.why = first(why.unwrap_or_default()).to_owned();
+                // On a forge one check of many may be let be; here it is the only one.
+                if let (Some(exception), Outcome::Green | Outcome::NeedsPerson) = (&facts.exception, outcome)
+                {
+                    "not_green".clone_into(&mut self.outcome);
+                    self.why = format!(
+                        "it fails as it did before any change, and the agent says that this is outside the request: {}",
+                        first(&exception.why)
+                    );
+                }
                 if *outcome == Outcome::NeedsPerson {
                     self.looks = facts.flags.iter().map(flag).collect();
                 }
@@ -158,6 +167,9 @@ impl End {
             "not_green" => (format!("Not green {rounds}{why}"), Tone::Bad),
             "question" => (format!("The agent has a question {rounds}."), Tone::Plain),
             "stopped" => (format!("Stopped {rounds}."), Tone::Plain),
+            "nothing_to_change" if self.branch.is_some() => {
+                (format!("Nothing more was changed{why}"), Tone::Bad)
+            }
             "nothing_to_change" => (format!("Nothing was changed{why}"), Tone::Plain),
             "error" | "engine_failed" | "cannot_begin" => (format!("It could not work{why}"), Tone::Bad),
             other => (format!("It ended {rounds}: {}{why}", other.replace('_', " ")), Tone::Bad),

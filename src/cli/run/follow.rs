@@ -10,7 +10,7 @@ use crate::{
         verdict::Verdict,
     },
 };
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Lines of a journal read at one look.
 const LINES: u32 = 200;
@@ -170,6 +170,16 @@ impl Follow {
     /// Whether nothing more happens by itself.
     pub(in crate::cli) fn is_at_rest(&self) -> bool {
         self.session.as_ref().is_some_and(|session| !session.state.is_live())
+    }
+
+    /// Waits until whoever worked on it has let go: a patch is kept and a sandbox stopped after the state says so.
+    pub(super) async fn let_go(&self, longest: Duration) {
+        let free = async {
+            while self.store.live_leases().await.is_ok_and(|held| !held.is_empty()) {
+                tokio::time::sleep(super::LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(longest, free).await;
     }
 
     /// What the agent asks.

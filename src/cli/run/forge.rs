@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 /// Whose account stands for the person at the terminal.
 const PERSON: &str = "you";
 
-/// What the branch is called where HEAD is on none.
+/// What the branch is called where HEAD is on none that the forge can have.
 const DETACHED: &str = "detached";
 
 /// The name of the one check.
@@ -77,7 +77,7 @@ impl Forge {
         let repo = format!("local/{}", place.short_name());
         let (to, jobs) = mpsc::unbounded_channel();
         let mut new = NewRepository::new(&repo, &[]).ci(Ci::handed(CHECK, to)).private();
-        new.default_branch = place.head.branch.clone().unwrap_or_else(|| DETACHED.to_owned());
+        new.default_branch = base_name(place).to_owned();
         let id = emulator.create_repository(new)?;
         emulator.collaborator(&repo, PERSON, Permission::Write)?;
         let git = emulator.git_directory(&repo)?;
@@ -118,8 +118,7 @@ impl Forge {
         self.runner = Some(tokio::spawn(runner.work(jobs)));
         let objects = place.local.objects().await?;
         let lender = Lender { objects: objects.folder, shallow: objects.shallow };
-        let branch = place.head.branch.as_deref().unwrap_or(DETACHED);
-        self.emulator.borrow(&self.repo, PERSON, &lender, (branch, self.base.as_str()))?;
+        self.emulator.borrow(&self.repo, PERSON, &lender, (base_name(place), self.base.as_str()))?;
         Ok(())
     }
 
@@ -151,6 +150,12 @@ impl Forge {
             let _ = tokio::time::timeout(REST, runner).await;
         }
     }
+}
+
+/// What the branch that HEAD is on is called on the forge.
+fn base_name(place: &Place) -> &str {
+    // Beside a branch `fixpoint` there can be none below it.
+    place.head.branch.as_deref().filter(|branch| *branch != "fixpoint").unwrap_or(DETACHED)
 }
 
 /// Runs the check on every commit that is pushed.

@@ -147,6 +147,7 @@ async fn worked(
         }
         let mut follow = Follow::new(store, rounds);
         let broken = watched(&mut forge, &mut follow, show, stop).await?;
+        follow.let_go(STOPPING).await;
         show.status("");
         end::End::of(&follow, place, &forge, run, broken).await
     };
@@ -227,7 +228,10 @@ async fn watched(
                 None => return Ok(broken),
             }
         }
-        show.status(&follow.status());
+        show.status(&match asked_to_stop {
+            Some(_) => "stopping: what was changed is kept; a second Ctrl-C kills".to_owned(),
+            None => follow.status(),
+        });
     }
 }
 

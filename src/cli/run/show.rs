@@ -268,7 +268,7 @@ pub(in crate::cli) fn span(span: Duration) -> String {
     let all = span.as_secs();
     match all {
         0..60 => format!("{:.1} s", span.as_secs_f64()),
-        60..3600 if all % 60 == 0 => format!("{} min", all / 60),
+        60..3600 if all.is_multiple_of(60) => format!("{} min", all / 60),
         60..3600 => format!("{} min {} s", all / 60, all % 60),
         _ => format!("{} h {} min", all / 3600, all / 60 % 60),
     }
