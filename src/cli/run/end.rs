@@ -23,6 +23,8 @@ pub(super) struct End {
     /// What a person has to see.
     looks: Vec<String>,
     question: Option<String>,
+    /// What the check said last, where that was red.
+    red: Option<String>,
     branch: Option<Given>,
     files: String,
     patch: Option<PathBuf>,
@@ -46,6 +48,7 @@ impl End {
             why: String::new(),
             looks: Vec::new(),
             question: follow.question(),
+            red: None,
             branch: None,
             files: String::new(),
             patch: None,
@@ -73,6 +76,7 @@ impl End {
 
     fn told_by(&mut self, state: &State) {
         let facts = &state.facts;
+        self.red = facts.failures.first().map(|failure| failure.line.clone());
         self.summary = facts.summary.clone().unwrap_or_default();
         self.files = facts.survey.as_ref().map_or_else(String::new, |survey| {
             let n = survey.files.len();
@@ -119,10 +123,10 @@ impl End {
         show.plain(&format!("{took} · {} tokens{}", count(tokens), money(micros)));
         show.plain("");
         for look in &self.looks {
-            show.plain(&format!("  look at   {}", text::terminal(look)));
+            show.field("look at", look);
         }
         if let Some(question) = &self.question {
-            text::terminal(question).lines().for_each(|line| show.plain(&format!("  {line}")));
+            show.paragraphs(question);
             show.plain("");
             show.plain("  Run it again with the answer in the instruction.");
         }
@@ -147,6 +151,9 @@ impl End {
         let git = place.git();
         let base = place.head.branch.clone().unwrap_or_else(|| place.head.commit.short().to_owned());
         show.plain(&format!("  branch    {branch} at {}, {}", commit.short(), self.files));
+        if let Some(red) = &self.red {
+            show.field("red", red);
+        }
         show.plain(&format!("  see it    {git} diff {base}...{branch}"));
         match place.is_ours() {
             true => show.plain(&format!("  push it   {git} push origin {branch}")),

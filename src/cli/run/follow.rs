@@ -157,6 +157,8 @@ impl Follow {
     pub(in crate::cli) fn status(&self) -> String {
         let Total { rounds, steps, tokens, micros } = self.total;
         let doing = match self.phase {
+            // After an answer rounds are counted anew, and it may be one more.
+            "working" if rounds > self.rounds => format!("round {rounds}: the agent works"),
             "working" => format!("round {} of {}: the agent works", rounds.max(1), self.rounds),
             "watching" | "publishing" => "the check runs".to_owned(),
             "queued" => "the next round begins".to_owned(),

@@ -245,14 +245,12 @@ fn checked(told: Told, forge: &mut Forge, show: &mut Show) -> Option<String> {
             let who = if of_base { "base" } else { "check" };
             let took = show::span(checked.took);
             let (what, tone) = match (checked.end.is_good(), of_base) {
-                (true, true) => {
-                    (format!("the check passes on {} already, in {took}", commit.short()), Tone::Plain)
-                }
-                (true, false) => (format!("green on {} in {took}", commit.short()), Tone::Good),
+                (true, true) => (format!("green before any change, in {took}"), Tone::Plain),
+                (true, false) => (format!("green, in {took}"), Tone::Good),
                 (false, true) => (format!("red before any change: {line}"), Tone::Plain),
                 (false, false) => (format!("red: {line}"), Tone::Bad),
             };
-            let line = Line::new(who, what, tone).event("check").with("commit", commit.as_str());
+            let line = Line::new(who, what, tone).event("check");
             let line = line.with("passed", checked.end.is_good()).with("base", of_base);
             show.line(&line.with("seconds", checked.took.as_secs_f64()));
         }

@@ -81,10 +81,11 @@ impl Place {
         show.line(&line.with("commit", self.head.commit.as_str()));
         let Unseen { staged, unstaged, untracked } = self.unseen;
         let kinds = [(staged, "staged"), (unstaged, "unstaged"), (untracked, "new")];
-        let told: Vec<String> =
-            kinds.iter().filter(|(n, _)| *n > 0).map(|(n, kind)| format!("{n} {kind}")).collect();
+        let files = |n: usize| if n == 1 { "file" } else { "files" };
+        let told = kinds.iter().filter(|(n, _)| *n > 0);
+        let told: Vec<String> = told.map(|(n, kind)| format!("{n} {kind} {}", files(*n))).collect();
         if !told.is_empty() {
-            let what = format!("uncommitted, so not seen by the agent: {}", told.join(", "));
+            let what = format!("not committed, so not seen: {}", told.join(", "));
             let line = Line::new("", what, Tone::Plain).event("unseen").with("staged", staged);
             show.line(&line.with("unstaged", unstaged).with("untracked", untracked));
         }

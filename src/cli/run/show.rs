@@ -143,6 +143,22 @@ impl Show {
         }
     }
 
+    /// A name and what it is, at the end.
+    pub(super) fn field(&mut self, name: &str, what: &str) {
+        let room = self.width() - 13;
+        for (n, row) in wrapped(&text::line(&text::terminal(what)), room, ROWS).iter().enumerate() {
+            self.plain(&format!("  {:<8}  {row}", if n == 0 { name } else { "" }));
+        }
+    }
+
+    /// Somebody's words as they are, set off.
+    pub(in crate::cli) fn paragraphs(&mut self, words: &str) {
+        let room = self.width() - 3;
+        for line in text::terminal(words).lines() {
+            wrapped(line, room, usize::MAX).iter().for_each(|row| self.plain(format!("  {row}").trim_end()));
+        }
+    }
+
     /// The last line for programs.
     pub(in crate::cli) fn last(&mut self, outcome: &Value) {
         if self.mode == Mode::Json {
@@ -158,9 +174,7 @@ impl Show {
             return None;
         }
         self.plain("");
-        for line in text::terminal(question).lines() {
-            self.plain(&format!("  {line}"));
-        }
+        self.paragraphs(question);
         self.plain("");
         self.write("  your answer (empty: leave it)> ");
         let (tell, told) = tokio::sync::oneshot::channel();

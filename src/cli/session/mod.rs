@@ -143,8 +143,10 @@ async fn show(found: &Found, json: bool) -> anyhow::Result<()> {
         println!("{}", ended(outcome));
     }
     for round in &state.facts.rounds {
-        let commit = round.commit.as_ref().map_or("-", |c| c.short());
-        println!("round {}  {commit}  {}", round.number, text::terminal(&round.result));
+        // A run's commits were the forge's, and are told again in the repository.
+        let commit = round.commit.as_ref().filter(|_| found.note().is_none());
+        let commit = commit.map_or_else(String::new, |commit| format!("{}  ", commit.short()));
+        println!("round {}  {commit}{}", round.number, text::terminal(&round.result));
     }
     Ok(())
 }
