@@ -12,6 +12,8 @@ use std::process::Stdio;
 
 /// A name that is taken gets a number; past this many the person has another problem.
 const NAMES: u32 = 50;
+/// What git calls the place that a repository was cloned from.
+const ORIGIN: &str = "origin";
 /// Changed files that are counted: past these the number says nothing more.
 const COUNTED: usize = 10_000;
 
@@ -22,6 +24,8 @@ pub struct Local {
     dir: PathBuf,
     /// Its files, where it has any.
     files: Option<PathBuf>,
+    /// Where a branch of it would be pushed to.
+    remote: Option<&'static str>,
 }
 
 /// What HEAD stands on.
@@ -76,7 +80,8 @@ impl Local {
                 ErrorCode::NotFound => GitError::NotFound(format!("a git repository in {}", path.display())),
                 _ => error.into(),
             })?;
-            Ok(Self { dir: repo.path().to_owned(), files: repo.workdir().map(Path::to_owned) })
+            let remote = repo.find_remote(ORIGIN).is_ok().then_some(ORIGIN);
+            Ok(Self { dir: repo.path().to_owned(), files: repo.workdir().map(Path::to_owned), remote })
         })
         .await
     }
@@ -100,6 +105,11 @@ impl Local {
     /// Its files, where it has any.
     pub fn files(&self) -> Option<&Path> {
         self.files.as_deref()
+    }
+
+    /// The remote that branches of it are pushed to, where it has the usual one.
+    pub fn remote(&self) -> Option<&'static str> {
+        self.remote
     }
 
     /// Its git directory.

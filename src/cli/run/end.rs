@@ -155,9 +155,11 @@ impl End {
             show.field("red", red);
         }
         show.plain(&format!("  see it    {git} diff {base}...{branch}"));
-        match place.is_ours() {
-            true => show.plain(&format!("  push it   {git} push origin {branch}")),
-            false => show.plain(&format!("  take it   {git} merge {branch}")),
+        if !place.is_ours() {
+            show.plain(&format!("  take it   {git} merge {branch}"));
+        }
+        if let Some(remote) = place.local.remote() {
+            show.plain(&format!("  push it   {git} push {remote} {branch}"));
         }
     }
 
