@@ -5,10 +5,8 @@ use crate::{
     domain::{Epoch, SessionId, Sha},
     git::Mirror,
     sandbox::{Command, Process, Provider, Sandbox, Spec},
-    toolbox::wire,
-    work::SandboxSize,
+    work::{self, SandboxSize},
 };
-use anyhow::Context;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
@@ -99,10 +97,8 @@ impl Checker {
     }
 
     async fn run_in(&self, sandbox: &dyn Sandbox, commit: &Sha) -> anyhow::Result<Checked> {
-        let pack = self.commits.pack(commit, None).await?;
-        let mut seed = sandbox.exec(Command::toolbox(wire::seed_arguments(commit, None))).await?;
-        let seeded = wire::seed(&mut seed.stdin, &mut seed.stdout, &pack).await;
-        seeded.context("the commit could not be brought into the sandbox")?;
+        let seeded = work::seed(sandbox, &self.commits, commit).await;
+        seeded.map_err(|why| anyhow::anyhow!("{} does not get into the sandbox: {why}", commit.short()))?;
         let mut command = Command::named("sh", ["-c", &format!("exec 2>&1\n{}", self.command)]);
         command.environment.insert("CI".to_owned(), "true".to_owned());
         let began = Instant::now();

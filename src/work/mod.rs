@@ -10,12 +10,14 @@ mod journal;
 mod look;
 mod observe;
 mod round;
+mod seed;
 mod show;
 mod sweep;
 mod task;
 mod worker;
 
 pub use observe::{Observed, past};
+pub use seed::seed;
 pub use worker::run;
 
 use crate::{

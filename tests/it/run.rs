@@ -1,6 +1,6 @@
 //! `fixpoint run` as people start it: a process in a repository of their own, with a scripted model at an address.
 
-use crate::support::plays::*;
+use crate::support::{ISSUE, World, plays::*};
 use fixpoint::{
     app,
     emulator::{Emulator, Options},
@@ -449,6 +449,31 @@ async fn a_check_that_hangs_is_killed_and_told() {
     assert_eq!(out.code, 1, "{}\n{}", out.stdout, out.stderr);
     assert!(out.stdout.contains("did not end within 1.0 s"), "{}", out.stdout);
     desk.nothing_is_left();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_operator_may_retry_and_stop_past_github() {
+    let mut t = World::new().limits(|limits| limits.rounds = 1).start().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 * $2"), finish("Multiply")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    t.ci_fails("sum.sh:1: assertion failed: expected 3, got 2").await;
+    assert!(t.phases().await.ends_with("resting(not_green)"));
+    let resting = t.sessions().await.remove(0);
+    let refused = app::stop(&t.store, &resting).await.unwrap_err().to_string();
+    assert_eq!(refused, "nothing runs that could be stopped");
+    t.model_plays([edit("src/sum.sh", "$1 * $2", "$1 + $2"), finish("Add")]);
+    app::retry(&t.store, &resting).await.unwrap();
+    t.settle().await;
+    let watching = t.sessions().await.remove(0);
+    assert_eq!(
+        (watching.state.phase_word(), watching.state.facts.request.asker.login.as_str()),
+        ("watching", "alice")
+    );
+    app::stop(&t.store, &watching).await.unwrap();
+    t.settle().await;
+    assert!(t.phases().await.ends_with("working(1) → publishing → watching → resting(stopped)"));
+    t.end().await;
 }
 
 /// Real bugs in real containers: every one ends green in round two.

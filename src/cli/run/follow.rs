@@ -139,6 +139,10 @@ impl Follow {
                 let what = format!("changed {}: {}", files.join(", "), first(summary));
                 ("changed", what, Tone::Plain)
             }
+            Ending::Planned { text } => ("planned", format!("has a plan: {}", first(text)), Tone::Plain),
+            Ending::Reviewed { summary, .. } => {
+                ("reviewed", format!("reviewed: {}", first(summary)), Tone::Plain)
+            }
             Ending::Question { text } => ("question", format!("asks: {}", first(text)), Tone::Plain),
             Ending::Nothing { summary, .. } => {
                 ("nothing", format!("changed nothing: {}", first(summary)), Tone::Plain)
