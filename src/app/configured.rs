@@ -32,7 +32,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
     let key = github.private_key.clone().context("github.private_key_file is not set")?;
     let secret = github.webhook_secret.clone().context("github.webhook_secret_file is not set")?;
     let engine = engine(config, http)?;
-    let sandboxes = sandboxes(config).await?;
+    let sandboxes = sandboxes(config, "").await?;
     let sandbox_words = match config.sandbox.kind {
         Kind::Docker => "no network, no credential",
         Kind::Local => "a local folder, which is no boundary",
@@ -134,22 +134,23 @@ pub(super) fn model_of(
     Ok(llm::model(settings, http.clone())?)
 }
 
-/// Where a configuration wants its rounds to run.
-pub(super) async fn sandboxes(config: &Config) -> anyhow::Result<Provider> {
+/// Where a configuration wants its rounds to run. Sandboxes of another `purpose` are apart from them: what sweeps the one
+/// kind leaves the other alone.
+pub(super) async fn sandboxes(config: &Config, purpose: &str) -> anyhow::Result<Provider> {
     let sandbox = &config.sandbox;
     Ok(match sandbox.kind {
         Kind::Local => {
             tracing::warn!(
                 "sandboxes are local folders: that is no boundary, whatever runs there can do what you can"
             );
-            Provider::Local(local(&config.data_dir))
+            Provider::Local(local(&config.data_dir.join(purpose)))
         }
         Kind::Docker => {
             let settings = DockerSettings {
                 host: sandbox.host.clone(),
                 image: sandbox.image.clone(),
                 runtime: sandbox.runtime.clone(),
-                instance: instance(&config.data_dir),
+                instance: format!("{}{purpose}", instance(&config.data_dir)),
                 ..DockerSettings::default()
             };
             Provider::Docker(DockerProvider::connect(settings).await?)

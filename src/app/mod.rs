@@ -1,14 +1,25 @@
 //! Composition root: settings become running parts. Used by the program and by the tests.
 
+mod check;
 mod configured;
 pub mod doctor;
 mod observed;
+mod operator;
 mod presence;
+mod runs;
 pub mod setup;
+mod steps;
+mod terminal;
 
-pub use crate::store::Store;
+pub use crate::git::{Given, Head, Local, Unseen};
+pub use crate::store::{Store, Summary};
+pub use check::{Checked, Checker, End as CheckEnd};
 pub use configured::{engine, instance, local, settings};
 pub use observed::{Observed, observe};
+pub use operator::{Refused, answer, retry, stop};
+pub use runs::{Note, Run, Runs};
+pub use steps::{Call, Step, steps};
+pub use terminal::{Terminal, terminal};
 
 use crate::{
     agent::Engine,
@@ -89,6 +100,12 @@ pub async fn existing_store(database: &str) -> anyhow::Result<Store> {
         );
     }
     Ok(Store::open(database).await?)
+}
+
+/// Whether a server works on a database now; `None`: that cannot be known from here.
+pub fn is_served(database: &str) -> Option<bool> {
+    let path = database.strip_prefix("sqlite:")?;
+    Some(presence::is_worked_on(std::path::Path::new(path.strip_prefix("//").unwrap_or(path))))
 }
 
 /// Starts a server: it listens and works until [`Running::stop`].

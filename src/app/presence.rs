@@ -9,7 +9,7 @@ use crate::store::Store;
 use std::{
     fs::{File, TryLockError},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 /// This process works on the database, for as long as this lives.
@@ -38,7 +38,16 @@ pub(super) async fn join(store: &Store, database: &str) -> Option<Presence> {
     }
 }
 
-fn lock_alone(path: &std::path::Path) -> io::Result<(File, bool)> {
+/// Whether a process works on a database now. Only SQLite can tell, which has them all on this machine.
+pub(super) fn is_worked_on(database: &Path) -> bool {
+    let mut lock = database.as_os_str().to_owned();
+    lock.push(".lock");
+    // A file that is not there was never held; to look must not make it.
+    let Ok(file) = File::options().write(true).open(lock) else { return false };
+    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+fn lock_alone(path: &Path) -> io::Result<(File, bool)> {
     let file = File::options().create(true).truncate(false).write(true).open(path)?;
     match file.try_lock() {
         Ok(()) => Ok((file, true)),

@@ -2,8 +2,20 @@
 
 use crate::config::{Log, LogFormat};
 use anyhow::Context;
-use std::io::IsTerminal;
+use std::{fs::File, io::IsTerminal, path::Path, sync::Mutex};
 use tracing_subscriber::EnvFilter;
+
+/// Writes the log of a command that talks to people itself into a file.
+///
+/// # Errors
+/// When the file cannot be written, or `log.level` is none.
+pub(super) fn to_file(file: &Path, log: &Log) -> anyhow::Result<()> {
+    let wrong = || format!("log.level: {:?} is none of error, warn, info, debug, trace", log.level);
+    let filter = EnvFilter::try_new(format!("rmcp=warn,{}", log.level)).with_context(wrong)?;
+    let file = File::create(file).with_context(|| format!("{} cannot be written", file.display()))?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file)).with_ansi(false).init();
+    Ok(())
+}
 
 /// Starts logging as the configuration wants it.
 ///

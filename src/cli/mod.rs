@@ -1,5 +1,6 @@
 //! The commands of the program, a file each.
 
+mod completions;
 mod config;
 mod demo;
 mod doctor;
@@ -7,12 +8,13 @@ mod emulator;
 mod explain;
 mod logging;
 mod observe;
+mod run;
 mod serve;
 mod session;
 mod setup;
 mod toolbox;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Turns a comment into a pull request and stays with it until CI is green
@@ -26,6 +28,8 @@ struct Cli {
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Print what makes a shell complete the commands
+    Completions(completions::Args),
     /// Print the configuration's example, or check one
     Config(config::Args),
     /// See the whole loop on this machine, without an account or a key
@@ -39,6 +43,8 @@ enum Command {
     Explain(explain::Explain),
     /// Say what would have been done about a repository's CI of the past; writes nothing
     Observe(observe::Args),
+    /// Work on a clone here, with a command as its CI; the result is a branch
+    Run(run::Args),
     /// Take webhooks and work on what they ask for
     Serve(serve::Args),
     /// Look at sessions and what became of them
@@ -53,12 +59,14 @@ enum Command {
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Completions(args) => Ok(completions::run(&args, &mut Cli::command())),
         Command::Config(args) => Ok(config::run(args)),
         Command::Demo(args) => demo::run(args).await,
         Command::Doctor(args) => Box::pin(doctor::run(args)).await,
         Command::Emulator(args) => emulator::run(args).await,
         Command::Explain(explain) => explain::run(explain),
         Command::Observe(args) => Box::pin(observe::run(args)).await,
+        Command::Run(args) => Box::pin(run::run(args)).await,
         Command::Serve(args) => serve::run(args).await,
         Command::Session(args) => session::run(args).await,
         Command::Setup(args) => Box::pin(setup::run(args)).await,

@@ -9,6 +9,7 @@ mod limits;
 mod place;
 mod secrets;
 mod sections;
+mod terminal;
 mod units;
 
 #[cfg(test)]
@@ -19,6 +20,9 @@ pub use limits::Limits;
 pub use sections::{
     Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
 };
+
+pub use terminal::{path, state_folder, wants_colours};
+pub use units::span_of;
 
 use crate::domain::repo_config::Operator;
 use confique::{Config as _, Layer as _};
@@ -96,10 +100,20 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] with the place of the first mistake.
     pub fn load(flags: &Flags) -> Result<Self, ConfigError> {
-        let file = match file(flags) {
-            Some(file) => read(&file)?,
-            None => ConfigLayer::empty(),
-        };
+        Self::load_from(flags, file(flags))
+    }
+
+    /// The same, but a file that merely lies in the current folder is not read: it may be a stranger's, and a
+    /// configuration says where the model's key goes.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the place of the first mistake.
+    pub fn load_named(flags: &Flags) -> Result<Self, ConfigError> {
+        Self::load_from(flags, named(flags))
+    }
+
+    fn load_from(flags: &Flags, file: Option<PathBuf>) -> Result<Self, ConfigError> {
+        let file = file.map_or_else(|| Ok(ConfigLayer::empty()), |file| read(&file))?;
         let environment = ConfigLayer::from_env().map_err(|e| ConfigError(format!("{e:#}")))?;
         let mut config = Self::merge([flags.layer(), environment, file])?;
         config.key_from_environment()?;
@@ -209,8 +223,12 @@ impl Default for Config {
 
 /// The file that is read: the named one, or the usual one if it is there.
 pub fn file(flags: &Flags) -> Option<PathBuf> {
-    let named = flags.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from));
-    named.or_else(|| Path::new(FILE).exists().then(|| FILE.into()))
+    named(flags).or_else(|| Path::new(FILE).exists().then(|| FILE.into()))
+}
+
+/// The file that somebody names.
+fn named(flags: &Flags) -> Option<PathBuf> {
+    flags.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from))
 }
 
 /// The commented example, with every setting and its default.

@@ -52,6 +52,17 @@ pub(super) fn span<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Er
     millis.map(Duration::from_millis).ok_or_else(|| wrong(&text, "a span of time like \"45m\" or \"3h\""))
 }
 
+/// A span of time on a command line.
+///
+/// # Errors
+/// A sentence, where it is none.
+pub fn span_of(text: &str) -> Result<Duration, String> {
+    let millis = count(text.trim(), SPANS).filter(|millis| *millis > 0);
+    millis
+        .map(Duration::from_millis)
+        .ok_or_else(|| "a span of time like \"45m\" or \"3h\" is expected".to_owned())
+}
+
 /// A size in bytes.
 pub(super) fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let text = Written::deserialize(from)?.to_string();

@@ -6,6 +6,15 @@ use super::{Emulator, Error};
 use chrono::{TimeDelta, Utc};
 use std::collections::BTreeMap;
 
+/// A repository whose objects another one may use.
+#[derive(Debug, Clone)]
+pub struct Lender {
+    /// Its folder of objects.
+    pub objects: std::path::PathBuf,
+    /// Its list of commits whose parents it does not hold, where it is shallow.
+    pub shallow: Option<std::path::PathBuf>,
+}
+
 /// A person's token outlives every test.
 const PERSONS_TOKEN: TimeDelta = TimeDelta::days(30);
 
@@ -134,6 +143,30 @@ impl Emulator {
             world.start_job(repo, job);
             world.play_job(repo, job, play);
             Ok(())
+        })
+    }
+
+    /// Gives an empty repository the commits of another one on this disk, as a push to a branch by that person. Nothing
+    /// is copied: it borrows their objects for as long as it lives.
+    pub fn borrow(
+        &self,
+        repo: &str,
+        login: &str,
+        from: &Lender,
+        (branch, sha): (&str, &str),
+    ) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let actor = world.user(login);
+            let git = world.repositories[&repo].git.clone();
+            let before = super::git::push::references(&world.open_git(repo)?);
+            super::git::store::borrow(&git, from)?;
+            world.open_git(repo)?.reference(
+                &format!("refs/heads/{branch}"),
+                git2::Oid::from_str(sha)?,
+                true,
+                "borrowed",
+            )?;
+            world.pushed(repo, super::git::push::Pusher { actor, app: 0 }, &before)
         })
     }
 

@@ -37,7 +37,8 @@ mod webhooks;
 #[cfg(test)]
 mod tests;
 
-pub use ci::{Ci, How, JobPlay, On, PastRun, Play as CiPlay, Script};
+pub use arrange::Lender;
+pub use ci::{Ci, Handed, How, JobPlay, On, PastRun, Play as CiPlay, Ran, Script};
 pub use events::{Happened, What};
 pub use faults::{Astray, Fault, Faults, HookFault, Trouble};
 pub use graphql::{Picked, picked};
@@ -70,6 +71,8 @@ pub(crate) struct Hub {
     pub(crate) model: Model,
     pub(crate) journal: Journal,
     pub(crate) client: reqwest::Client,
+    /// Another process may drive it under `/_emulator/`.
+    pub(crate) driven: bool,
     /// Held during a push.
     pub(crate) pushing: tokio::sync::Mutex<()>,
     /// Signed addresses that were asked for with a token, which must never leave GitHub's origin.

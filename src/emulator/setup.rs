@@ -66,6 +66,13 @@ pub struct Options {
     pub slug: String,
     /// Every request as one JSON a line.
     pub log: Option<std::fs::File>,
+    /// Ids count up from here: emulators whose ids must not meet start far from each other.
+    pub first_id: u64,
+    /// The App's id. Its key is in every copy of the program: whoever holds something that others on the machine must
+    /// not read takes an id that they cannot guess.
+    pub app_id: u64,
+    /// Another process may drive it under `/_emulator/`.
+    pub driven: bool,
 }
 
 impl Default for Options {
@@ -78,6 +85,9 @@ impl Default for Options {
             owner: "acme".into(),
             slug: "fixpoint".into(),
             log: None,
+            first_id: 10_000,
+            app_id: 4101,
+            driven: true,
         }
     }
 }
@@ -246,6 +256,7 @@ impl Emulator {
             model: Model::default(),
             journal,
             client,
+            driven: options.driven,
             pushing: tokio::sync::Mutex::new(()),
             leaked: Mutex::new(Vec::new()),
         });
@@ -300,8 +311,8 @@ impl World {
     fn new(options: &Options, web: &str, storage: &str, root: PathBuf, wires: Wires) -> World {
         let now = Utc::now();
         let app = App {
-            id: 4101,
-            client_id: "Iv23liEMULATOR".into(),
+            id: options.app_id,
+            client_id: format!("Iv23li{}", options.app_id),
             slug: options.slug.clone(),
             name: options.slug.clone(),
             bot: 0,
@@ -319,7 +330,7 @@ impl World {
             web: web.into(),
             storage: storage.into(),
             root,
-            last_id: 10_000,
+            last_id: options.first_id,
             users: BTreeMap::new(),
             app,
             tokens: BTreeMap::new(),

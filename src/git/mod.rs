@@ -8,6 +8,7 @@ mod base;
 mod conflicts;
 mod diff;
 mod fetch;
+mod local;
 mod merge;
 mod mirrors;
 mod objects;
@@ -18,6 +19,7 @@ mod push;
 mod tidy;
 
 pub use diff::Stat;
+pub use local::{Given, Head, Local, Objects, Unseen};
 pub use merge::Merged;
 pub use mirrors::{Mirror, Mirrors};
 pub use objects::Signature;

@@ -10,12 +10,16 @@ use crate::domain::SessionId;
 const APPEND: &str =
     "INSERT INTO journal (session, request, round, entry, tree, at) VALUES ($1, $2, $3, $4, $5, $6)";
 const JOURNAL: &str = "SELECT request, round, entry, tree FROM journal WHERE session = $1 ORDER BY id";
+const JOURNAL_FROM: &str =
+    "SELECT request, round, entry, tree FROM journal WHERE session = $1 ORDER BY id LIMIT $2 OFFSET $3";
 const SHOWN: &str = "SELECT thing, remote, hash FROM shown WHERE session = $1 ORDER BY thing";
 const SHOW: &str = "INSERT INTO shown (session, thing, remote, hash) VALUES ($1, $2, $3, $4) \
     ON CONFLICT (session, thing) DO UPDATE SET remote = excluded.remote, hash = excluded.hash";
 const KEEP_PATCH: &str = "INSERT INTO patches (session, patch, at) VALUES ($1, $2, $3) \
     ON CONFLICT (session) DO UPDATE SET patch = excluded.patch, at = excluded.at";
 const PATCH: &str = "SELECT patch FROM patches WHERE session = $1";
+
+type JournalRow = (i64, i64, String, Option<String>);
 
 impl Store {
     /// Appends to the journal; fenced.
@@ -40,14 +44,25 @@ impl Store {
     /// [`StoreError::Value`] when a line cannot be read.
     pub async fn journal(&self, session: SessionId) -> Result<Vec<JournalLine>, StoreError> {
         let id = session.to_string();
-        let rows: Vec<(i64, i64, String, Option<String>)> =
+        let rows: Vec<JournalRow> =
             db!(self.reader().await, c => sqlx::query_as(JOURNAL).bind(id).fetch_all(c).await)?;
-        let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
-        let read = |(request, round, entry, tree): (i64, i64, String, Option<String>)| {
-            let entry = serde_json::from_str(&entry)?;
-            Ok(JournalLine { request: small(request), round: small(round), entry, tree })
-        };
-        rows.into_iter().map(read).collect()
+        rows.into_iter().map(line).collect()
+    }
+
+    /// The next lines of a session's journal after the first `skip`, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError::Value`] when a line cannot be read.
+    pub async fn journal_after(
+        &self,
+        session: SessionId,
+        skip: usize,
+        limit: u32,
+    ) -> Result<Vec<JournalLine>, StoreError> {
+        let (id, skip) = (session.to_string(), i64::try_from(skip).unwrap_or(i64::MAX));
+        let rows: Vec<JournalRow> = db!(self.reader().await, c => sqlx::query_as(JOURNAL_FROM).bind(id)
+            .bind(i64::from(limit)).bind(skip).fetch_all(c).await)?;
+        rows.into_iter().map(line).collect()
     }
 
     /// What GitHub shows of a session.
@@ -93,4 +108,14 @@ impl Store {
             db!(self.reader().await, c => sqlx::query_scalar(PATCH).bind(id).fetch_optional(c).await)?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
+}
+
+fn line((request, round, entry, tree): JournalRow) -> Result<JournalLine, StoreError> {
+    let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
+    Ok(JournalLine {
+        request: small(request),
+        round: small(round),
+        entry: serde_json::from_str(&entry)?,
+        tree,
+    })
 }

@@ -11,6 +11,7 @@ mod look;
 mod observe;
 mod round;
 mod rules;
+mod seed;
 mod show;
 mod sweep;
 mod task;
@@ -18,6 +19,7 @@ mod worker;
 
 pub use observe::{Observed, past};
 pub use rules::House;
+pub use seed::seed;
 pub use worker::run;
 
 use crate::{

@@ -25,6 +25,7 @@ mod reading;
 mod red;
 mod repo_config;
 mod reviews;
+mod run;
 mod sandbox;
 mod setup;
 mod stories;

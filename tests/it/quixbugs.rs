@@ -232,7 +232,7 @@ impl Case {
     }
 }
 
-fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
+pub fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());

@@ -106,7 +106,8 @@ pub(super) async fn sandbox(patient: &Patient) -> Vec<Finding> {
                 .mend("sandbox.kind = \"docker\" is one"),
         ];
     }
-    let tried = async { configured::sandboxes(config).await?.check().await.map_err(anyhow::Error::from) };
+    let tried =
+        async { configured::sandboxes(config, "doctor").await?.check().await.map_err(anyhow::Error::from) };
     let error = match tried.await {
         Ok(line) => return vec![Finding::ok(SUBJECT, format!("{line} (tried)"))],
         Err(error) => error,

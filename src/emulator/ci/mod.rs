@@ -1,6 +1,7 @@
 //! CI: what runs when a commit is pushed, and how it reports. Either a command that really runs, or a script.
 
 mod command;
+mod handed;
 mod log;
 mod past;
 mod runs;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
+pub use handed::{Handed, Ran};
 pub(crate) use log::{Log, Recorded};
 pub use past::PastRun;
 
@@ -54,6 +56,13 @@ pub enum How {
     Workflow,
     /// Does what a test says.
     Scripted(Script),
+    /// One check that somebody else runs.
+    Handed {
+        /// Its name.
+        check: String,
+        /// Who is given its jobs; [`super::Emulator::job_ends`] tells their end.
+        to: mpsc::UnboundedSender<Handed>,
+    },
 }
 
 /// What a scripted CI does, push by push.
@@ -189,6 +198,11 @@ impl Ci {
         Ci { how: How::Scripted(Script { checks, plays: VecDeque::new() }), ..Ci::default() }
     }
 
+    /// One check that whoever holds the other end runs.
+    pub fn handed(check: &str, to: mpsc::UnboundedSender<Handed>) -> Ci {
+        Ci { how: How::Handed { check: check.into(), to }, ..Ci::default() }
+    }
+
     /// Started by these events.
     #[must_use]
     pub fn on(mut self, on: On) -> Ci {
@@ -213,6 +227,8 @@ pub(crate) enum Work {
     Play(JobPlay),
     /// Nothing by itself: a test ends it.
     Held,
+    /// Somebody else runs it.
+    Handed(mpsc::UnboundedSender<Handed>),
 }
 
 /// A job to be done by the runner.
@@ -249,6 +265,7 @@ async fn work(hub: &Arc<Hub>, order: Order) {
             }
         }
         Work::Held => {}
+        Work::Handed(to) => handed::hand_out(hub, repo, job, &to),
     }
     drop(guard);
 }

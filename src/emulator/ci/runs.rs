@@ -95,6 +95,7 @@ impl World {
                 vec![self.plan(repo, None, jobs.into_iter().map(work).collect())]
             }
             How::Workflow => self.plans_of_files(repo, start),
+            How::Handed { check, to } => vec![self.plan(repo, None, vec![(check, Work::Handed(to))])],
             How::Scripted(mut script) => {
                 let play = script.plays.pop_front();
                 let held = script.checks.iter().map(|name| (name.clone(), Work::Held)).collect();

@@ -81,6 +81,19 @@ pub(crate) fn create(path: &Path, default_branch: &str) -> Result<(), Refusal> {
     super::report::install_hook(path).map_err(Refusal::broken)
 }
 
+/// Lets a repository use the objects of another.
+pub(crate) fn borrow(path: &Path, from: &crate::emulator::Lender) -> Result<(), Refusal> {
+    let info = path.join("objects/info");
+    std::fs::create_dir_all(&info).map_err(Refusal::broken)?;
+    let mut line = from.objects.as_os_str().as_encoded_bytes().to_vec();
+    line.push(b'\n');
+    std::fs::write(info.join("alternates"), line).map_err(Refusal::broken)?;
+    if let Some(shallow) = &from.shallow {
+        std::fs::copy(shallow, path.join("shallow")).map_err(Refusal::broken)?;
+    }
+    Ok(())
+}
+
 pub(crate) fn signature(name: &str, email: &str) -> Result<Signature<'static>, git2::Error> {
     Signature::now(name, email)
 }

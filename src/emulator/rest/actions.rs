@@ -224,7 +224,7 @@ impl World {
 
     /// What a job does when it is run again: a scripted one takes the next play that names it, else it is held.
     fn next_try(&mut self, repo: Id, name: &str, work: Work) -> Work {
-        if matches!(work, Work::Steps(_)) {
+        if matches!(work, Work::Steps(_) | Work::Handed(_)) {
             return work;
         }
         self.next_play(repo, name).map_or(Work::Held, Work::Play)

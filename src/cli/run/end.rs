@@ -1,0 +1,249 @@
+//! What a run leaves: a branch, perhaps a patch, and the words about them.
+
+use super::{
+    INTERRUPTED,
+    follow::{Follow, Total, first, flag},
+    forge::Forge,
+    place::Place,
+    show::{Show, Tone, count, money, span},
+};
+use crate::{
+    app::{Given, Run},
+    domain::{Phase, State, session::Outcome, text},
+};
+use serde_json::{Value, json};
+use std::{path::PathBuf, process::ExitCode, time::Instant};
+
+/// How a run ended.
+pub(super) struct End {
+    /// One word, as programs know it.
+    outcome: String,
+    /// In words, where more is known than that.
+    why: String,
+    /// What a person has to see.
+    looks: Vec<String>,
+    question: Option<String>,
+    /// What the check said last, where that was red.
+    red: Option<String>,
+    branch: Option<Given>,
+    files: String,
+    patch: Option<PathBuf>,
+    session: Option<String>,
+    summary: String,
+    total: Total,
+    began: Instant,
+}
+
+impl End {
+    /// Brings what was made into the person's repository.
+    pub(super) async fn of(
+        follow: &Follow,
+        place: &Place,
+        forge: &Forge,
+        run: &Run,
+        broken: Option<String>,
+    ) -> anyhow::Result<Self> {
+        let mut end = Self {
+            outcome: "stopped".to_owned(),
+            why: String::new(),
+            looks: Vec::new(),
+            question: follow.question(),
+            red: None,
+            branch: None,
+            files: String::new(),
+            patch: None,
+            session: None,
+            summary: String::new(),
+            total: follow.total,
+            began: forge.began,
+        };
+        if let Some(session) = follow.session() {
+            let state = &session.state;
+            end.told_by(state);
+            end.session = Some(session.id.short());
+            end.branch = taken(state, place, forge).await?;
+            if let Some(patch) = follow.store().patch(session.id).await? {
+                let file = run.file("kept.patch");
+                std::fs::write(&file, patch)?;
+                end.patch = Some(file);
+            }
+        }
+        if let Some(why) = broken {
+            (end.outcome, end.why) = ("error".to_owned(), why);
+        }
+        Ok(end)
+    }
+
+    fn told_by(&mut self, state: &State) {
+        let facts = &state.facts;
+        self.red = facts.failures.first().map(|failure| failure.line.clone());
+        self.summary = facts.summary.clone().unwrap_or_default();
+        self.files = facts.survey.as_ref().map_or_else(String::new, |survey| {
+            let n = survey.files.len();
+            format!("{n} file{}", if n == 1 { "" } else { "s" })
+        });
+        match &state.phase {
+            Phase::Resting { outcome } | Phase::Done { outcome } => {
+                let value = serde_json::to_value(outcome).unwrap_or_default();
+                self.outcome = value["outcome"].as_str().unwrap_or_default().to_owned();
+                let why = ["why", "which"].iter().find_map(|key| value[*key].as_str());
+                self.why = first(why.unwrap_or_default()).to_owned();
+                // On a forge one check of many may be let be; here it is the only one.
+                if let (Some(exception), Outcome::Green | Outcome::NeedsPerson) = (&facts.exception, outcome)
+                {
+                    "not_green".clone_into(&mut self.outcome);
+                    self.why = format!(
+                        "it fails as it did before any change, and the agent says that this is outside the request: {}",
+                        first(&exception.why)
+                    );
+                }
+                if *outcome == Outcome::NeedsPerson {
+                    self.looks = facts.flags.iter().map(flag).collect();
+                }
+            }
+            Phase::Waiting { .. } => "question".clone_into(&mut self.outcome),
+            _ => {}
+        }
+    }
+
+    /// What is written down of it.
+    pub(super) fn noted(&self) -> (Option<String>, Option<String>, Option<String>) {
+        let branch = self.branch.as_ref().map(|given| given.branch.clone());
+        (Some(self.outcome.clone()), branch, self.branch.as_ref().map(|given| given.commit.to_string()))
+    }
+
+    /// Says how it ended and what can be done now; gives the exit status.
+    pub(super) fn tell(&self, show: &mut Show, place: &Place, interrupted: bool) -> ExitCode {
+        show.last(&self.json());
+        show.plain("");
+        let (head, tone) = self.headline();
+        let took = span(self.began.elapsed());
+        let Total { tokens, micros, .. } = self.total;
+        show.plain(&show.painted(&text::terminal(&head), tone));
+        show.plain(&format!("{took} · {} tokens{}", count(tokens), money(micros)));
+        show.plain("");
+        for look in &self.looks {
+            show.field("look at", look);
+        }
+        if let Some(question) = &self.question {
+            show.paragraphs(question);
+            show.plain("");
+            show.plain("  Run it again with the answer in the instruction.");
+        }
+        self.tell_branch(show, place);
+        if let Some(patch) = &self.patch {
+            show.plain(&format!("  patch     {}", patch.display()));
+            show.plain("            what was changed and not committed; `git apply` takes it");
+        }
+        if let Some(session) = &self.session {
+            show.plain(&format!("  history   fixpoint session show {session}"));
+        }
+        match self.outcome.as_str() {
+            _ if interrupted => ExitCode::from(INTERRUPTED),
+            "green" => ExitCode::SUCCESS,
+            "error" | "engine_failed" | "cannot_begin" => ExitCode::from(2),
+            _ => ExitCode::FAILURE,
+        }
+    }
+
+    fn tell_branch(&self, show: &mut Show, place: &Place) {
+        let Some(Given { branch, commit }) = &self.branch else { return };
+        let git = place.git();
+        let base = place.head.branch.clone().unwrap_or_else(|| place.head.commit.short().to_owned());
+        show.plain(&format!("  branch    {branch} at {}, {}", commit.short(), self.files));
+        if let Some(red) = &self.red {
+            show.field("red", red);
+        }
+        show.plain(&format!("  see it    {git} diff {base}...{branch}"));
+        if !place.is_ours() {
+            show.plain(&format!("  take it   {git} merge {branch}"));
+        }
+        if let Some(remote) = place.local.remote() {
+            show.plain(&format!("  push it   {git} push {remote} {branch}"));
+        }
+    }
+
+    fn headline(&self) -> (String, Tone) {
+        let rounds = match self.total.rounds {
+            0 => "before a round began".to_owned(),
+            1 => "after 1 round".to_owned(),
+            n => format!("after {n} rounds"),
+        };
+        let why = if self.why.is_empty() { String::new() } else { format!(": {}", self.why) };
+        match self.outcome.as_str() {
+            "green" => (format!("Green {rounds}: {}", first(&self.summary)), Tone::Good),
+            "needs_person" => (format!("Green {rounds}, but a person has to look."), Tone::Bad),
+            "not_green" => (format!("Not green {rounds}{why}"), Tone::Bad),
+            "question" => (format!("The agent has a question {rounds}."), Tone::Plain),
+            "stopped" => (format!("Stopped {rounds}."), Tone::Plain),
+            "nothing_to_change" if self.branch.is_some() => {
+                (format!("Nothing more was changed{why}"), Tone::Bad)
+            }
+            "nothing_to_change" => (format!("Nothing was changed{why}"), Tone::Plain),
+            "error" | "engine_failed" | "cannot_begin" => (format!("It could not work{why}"), Tone::Bad),
+            other => (format!("It ended {rounds}: {}{why}", other.replace('_', " ")), Tone::Bad),
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "outcome": self.outcome,
+            "branch": self.branch.as_ref().map(|given| &given.branch),
+            "commit": self.branch.as_ref().map(|given| given.commit.as_str()),
+            "rounds": self.total.rounds,
+            "tokens": self.total.tokens,
+            "micros": self.total.micros,
+            "summary": self.summary,
+            "why": self.why,
+            "look_at": self.looks,
+            "question": self.question,
+            "patch": self.patch,
+            "session": self.session,
+            "seconds": (self.began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
+        })
+    }
+}
+
+/// The branch in the person's repository; `None`: nothing was committed.
+async fn taken(state: &State, place: &Place, forge: &Forge) -> anyhow::Result<Option<Given>> {
+    let Some(head) = &state.facts.head else { return Ok(None) };
+    // `fixpoint/1-slug`: the number is the forge's own.
+    let slug = state.facts.branch.split_once('-').map_or("change", |(_, slug)| slug);
+    let name = format!("fixpoint/{slug}");
+    Ok(Some(place.local.take(&forge.git, (&forge.base, head), &name, reworded).await?))
+}
+
+/// A commit's message without what only the forge of the run knows: its issue's number would name another one elsewhere.
+fn reworded(message: &str) -> String {
+    let of_the_forge = |line: &&str| {
+        let number = line.strip_prefix("For #").or(line.strip_prefix("Work on #"));
+        number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) || line.starts_with("Requested-by: ")
+    };
+    let mut kept: Vec<&str> = Vec::new();
+    for line in message.lines().filter(|line| !of_the_forge(line)) {
+        // No two empty lines where one was taken out.
+        if !(line.is_empty() && kept.last().is_some_and(|last| last.is_empty())) {
+            kept.push(line);
+        }
+    }
+    let text = kept.join("\n");
+    let text = text.trim();
+    let has_subject = text.lines().next().is_some_and(|first| !first.starts_with("Assisted-by: "));
+    if has_subject { format!("{text}\n") } else { format!("Change by fixpoint\n\n{text}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_names_no_issue_of_the_forge() {
+        let said = "Saturate\n\nIt overflowed.\n\nFor #1\n\nRequested-by: you\nAssisted-by: native, m\nFixpoint-Session: 1\nFixpoint-Round: 2\n";
+        assert_eq!(
+            reworded(said),
+            "Saturate\n\nIt overflowed.\n\nAssisted-by: native, m\nFixpoint-Session: 1\nFixpoint-Round: 2\n"
+        );
+        let nameless = "Work on #1\n\nFor #1\n\nRequested-by: you\nAssisted-by: m\n";
+        assert_eq!(reworded(nameless), "Change by fixpoint\n\nAssisted-by: m\n");
+    }
+}

@@ -1,0 +1,22 @@
+//! What the commands at a terminal need of the environment besides settings.
+
+use std::path::PathBuf;
+
+/// Where runs of the terminal are kept, as the XDG base directory specification has it: `$XDG_STATE_HOME`, else
+/// `~/.local/state`. `None`: neither is known.
+pub fn state_folder() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")))?;
+    Some(state.join("fixpoint"))
+}
+
+/// Where programs are looked for.
+pub fn path() -> Option<String> {
+    std::env::var("PATH").ok().filter(|path| !path.is_empty())
+}
+
+/// Whether a terminal may be written to in colours (<https://no-color.org>).
+pub fn wants_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
