@@ -266,3 +266,75 @@ async fn approve_where_nothing_waits_is_answered() {
     t.until_says("Nothing waits for an approval").await;
     t.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_merge_queue_nothing_is_pushed() {
+    let mut t = watching(3).await;
+    t.status("success").await;
+    t.settle().await;
+    let pull = t.pull();
+    t.github.queue_for_merge(&t.repo, pull.number, "alice").unwrap();
+    t.settle().await;
+    t.model_plays([write("NOTES.md", "Sums.\n"), finish("Note it")]);
+    t.comment("/code say what it is").by("alice").on(pull.number);
+    t.until("publishing").await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(t.pull().head_sha, pull.head_sha, "what is in the queue stays what it was");
+    t.github.take_from_queue(&t.repo, pull.number, "alice").unwrap();
+    t.until("watching").await;
+    assert_ne!(t.pull().head_sha, pull.head_sha);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_base_is_followed() {
+    let mut t = watching(3).await;
+    t.github.push_as(&t.repo, "alice", "stable", &[("OLD.md", "old\n")]).unwrap();
+    t.github.retarget(&t.repo, t.pull().number, "alice", "stable").unwrap();
+    t.settle().await;
+    assert_eq!(t.state().await.facts.base.branch, "stable");
+    t.model_plays([]);
+    t.comment("/code rebase").by("alice").on(t.pull().number);
+    t.settle().await;
+    let branch = t.pull().head_branch;
+    assert!(t.github.file(&t.repo, &branch, "OLD.md").unwrap().is_some(), "the new base is taken in");
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renamed_repository_is_the_same_one() {
+    let mut t = watching(3).await;
+    t.github.rename_repository(&t.repo, "alice", "almanac").unwrap();
+    t.repo = "acme/almanac".to_owned();
+    t.settle().await;
+    assert_eq!(t.state().await.facts.repo.to_string(), "acme/almanac");
+    t.status("success").await;
+    t.settle().await;
+    assert!(t.phases().await.ends_with("resting(green)"), "{}", t.phases().await);
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_buttons_of_our_check_ask_like_a_comment() {
+    let mut t = watching(1).await;
+    t.status("failure").await;
+    t.settle().await;
+    assert!(t.phases().await.ends_with("resting(not_green)"), "{}", t.phases().await);
+    t.github.press(&t.repo, "mallory", "fixpoint", "retry").unwrap();
+    t.settle().await;
+    assert!(t.phases().await.ends_with("resting(not_green)"), "a stranger presses in vain");
+    t.model_plays([write("NOTES.md", "Sums.\n"), finish("Note it")]);
+    t.github.press(&t.repo, "alice", "fixpoint", "retry").unwrap();
+    t.settle().await;
+    assert!(
+        t.phases().await.ends_with("queued → working(1) → publishing → watching"),
+        "{}",
+        t.phases().await
+    );
+    t.status("failure").await;
+    t.settle().await;
+    t.model_plays([write("MORE.md", "Sums.\n"), finish("Note more")]);
+    t.github.rerequest(&t.repo, "alice", "fixpoint").unwrap();
+    t.settle().await;
+    assert!(t.phases().await.ends_with("working(1) → publishing → watching"), "{}", t.phases().await);
+    t.end().await;
+}

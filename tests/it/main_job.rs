@@ -1,8 +1,9 @@
 //! The main job: a comment becomes a pull request that is green.
 
-use crate::support::{ISSUE, World, fixpoint, plays::*};
-use fixpoint::emulator::Ci;
+use crate::support::{ISSUE, REPO, World, fixpoint, plays::*};
+use fixpoint::emulator::{Ci, NewRepository, Play};
 use insta::assert_snapshot;
+use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_comment_becomes_a_green_pull_request_in_two_rounds() {
@@ -131,5 +132,21 @@ async fn a_question_waits_for_an_answer() {
         t.phases().await.ends_with("waiting → queued → working(1) → publishing → watching → resting(green)")
     );
     assert!(t.github.model().shown()[1].holds("wrap"));
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_repositorys_template_is_filled_in() {
+    let template = "## Why\n\n<!-- say why -->\n\n- [ ] tested\n";
+    let files = [("src/sum.sh", "echo $(($1 - $2))\n"), (".github/PULL_REQUEST_TEMPLATE.md", template)];
+    let repository = NewRepository::new(REPO, &files).ci(Ci::scripted(&["test"]));
+    let mut t = World::new().repository(repository).start().await;
+    let filled = "## Why\n\nThe sum subtracted.\n\n- [x] tested";
+    let said = json!({ "summary": "Add", "description": filled });
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), Play::call("finish", said)]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    assert!(t.shown("- [ ] tested"), "the agent is given the template");
+    assert!(t.pull().body.contains(filled), "{}", t.pull().body);
     t.end().await;
 }

@@ -7,6 +7,8 @@ use crate::domain::{Phase, State, session::Outcome, text};
 const TITLE: usize = 72;
 /// Longest account by the agent.
 const ACCOUNT: usize = 600;
+/// Longest account where the repository has a template for it.
+const TEMPLATE: usize = 8_000;
 /// Changed lines above which a reviewer is told that it is much.
 const MUCH: usize = 400;
 
@@ -43,6 +45,10 @@ fn issue(voice: &Voice<'_>) -> String {
 }
 
 fn account(voice: &Voice<'_>) -> String {
+    if let Some(filled) = voice.facts().description.as_deref() {
+        let filled = text::harmless(&text::cut(filled.trim(), TEMPLATE));
+        return format!("By this repository's template, in the agent's words:\n\n{}", filled.trim_end());
+    }
     match voice.facts().summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty()) {
         Some(summary) => format!(
             "**What and why**, in the agent's words:\n\n{}",

@@ -2,7 +2,7 @@
 
 use super::{Approval, LineComment, Outcome, Request, Spent};
 use crate::domain::{
-    ids::{Actor, CommentId, Number, Sha},
+    ids::{Actor, CommentId, InstallationId, Number, Repo, Sha},
     policy::{Flag, Survey},
     verdict::Verdict,
 };
@@ -49,6 +49,13 @@ pub enum Entry {
     Retargeted {
         /// Which.
         base: String,
+    },
+    /// The repository has another name or owner: its id stays.
+    Renamed {
+        /// As it is called now.
+        repo: Repo,
+        /// Through which installation it is reached now.
+        installation: InstallationId,
     },
     /// Who approves the pull request now, all of it read anew.
     Approvals {
@@ -234,6 +241,9 @@ pub enum Ending {
         tree: Sha,
         /// What the agent says it did.
         summary: String,
+        /// The repository's template for pull requests as the agent filled it in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        description: Option<String>,
         /// What wants a person's look.
         flags: Vec<Flag>,
         /// What it touches, counted.

@@ -4,7 +4,7 @@ use super::{
     Cause, Deadline, Effect, Outcome, Phase, Whose,
     step::{Next, Taken},
 };
-use crate::domain::ids::Sha;
+use crate::domain::ids::{InstallationId, Repo, Sha};
 
 impl Next<'_> {
     pub(super) fn head_moved(&mut self, head: Sha, whose: Whose) -> Taken {
@@ -58,6 +58,18 @@ impl Next<'_> {
         }
         known.branch = base;
         known.sha = None;
+        Ok(())
+    }
+
+    pub(super) fn renamed(&mut self, repo: Repo, installation: InstallationId) -> Taken {
+        let facts = self.facts();
+        if repo.id != facts.repo.id {
+            return Err("about another repository");
+        }
+        if (&repo, installation) == (&facts.repo, facts.installation) {
+            return Err("it is called so already");
+        }
+        (facts.repo, facts.installation) = (repo, installation);
         Ok(())
     }
 

@@ -87,11 +87,24 @@ impl Next<'_> {
     }
 
     fn changed(&mut self, ending: Ending) {
-        let Ending::Changed { commit, tree, summary, flags, survey, ask_first, takes_in, rewrites } = ending
+        let Ending::Changed {
+            commit,
+            tree,
+            summary,
+            description,
+            flags,
+            survey,
+            ask_first,
+            takes_in,
+            rewrites,
+        } = ending
         else {
             return;
         };
         let facts = self.facts();
+        if description.is_some() {
+            facts.description = description;
+        }
         // What a merge of the base is about stands in its commit; the pull request is still about its own matter.
         if facts.cause != Cause::Conflict || facts.summary.is_none() {
             facts.summary = Some(summary);

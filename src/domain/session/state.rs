@@ -254,6 +254,9 @@ pub struct Facts {
     pub exception: Option<Exception>,
     /// What the agent said it did, in its words; shown as its words.
     pub summary: Option<String>,
+    /// The repository's template for pull requests as the agent filled it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// A one-line status worth showing while CI is watched (an approval is needed, a re-run was started).
     pub remark: Option<String>,
     /// Re-runs asked for on the present head, by check.

@@ -109,6 +109,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         failures: Vec::new(),
         exception: None,
         summary: None,
+        description: None,
         remark: None,
         reruns: Vec::new(),
         tally: None,
@@ -159,6 +160,7 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
         Entry::Judged { head, verdict } => ci::judged(&mut next, &head, verdict),
         Entry::Conflicted { base } => next.conflicted(base),
         Entry::Retargeted { base } => next.retargeted(base),
+        Entry::Renamed { repo, installation } => next.renamed(repo, installation),
         Entry::Approvals { approvals } if approvals == state.facts.approvals => Err("known already"),
         Entry::Approvals { approvals } => {
             next.facts().approvals = approvals;

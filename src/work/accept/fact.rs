@@ -55,7 +55,12 @@ pub(super) async fn settle(parts: &Parts, fact: Fact) -> Result<Settled, Unsettl
         Fact::InstallationGone { installation } => no_access(parts, Some(installation), &[]).await,
         Fact::RepositoriesRemoved { repos, .. } => no_access(parts, None, &repos).await,
         Fact::RepositoryGone { place } => no_access(parts, None, &[place.repo.id]).await,
-        Fact::RepositoryChanged { .. } => Ok(ignored("ids stay; names are read again when they are needed")),
+        Fact::RepositoryChanged { place } => {
+            let Some(installation) = place.installation else { return Ok(ignored(NOT_OURS)) };
+            let sessions = store.live_sessions(None, Some(place.repo.id)).await?;
+            let renamed = Entry::Renamed { repo: place.repo, installation };
+            Ok(entries(sessions.iter().map(|s| (s.id, renamed.clone()))))
+        }
     }
 }
 

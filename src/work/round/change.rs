@@ -1,6 +1,5 @@
 //! A round's change on its way out: the policy on the very tree to be pushed, the commit, the kept patch.
 
-use super::Finish;
 use crate::{
     domain::{
         Sha, State,
@@ -127,20 +126,7 @@ impl Change {
     }
 
     /// The commit is made before its push is intended, its date included: pushing twice pushes the same.
-    pub(super) async fn commit(
-        &self,
-        tree: Sha,
-        summary: String,
-        flags: Vec<Flag>,
-        survey: Survey,
-    ) -> Finish {
-        match self.committed(tree, summary, flags, survey).await {
-            Ok(ending) => ending.into(),
-            Err(halt) => Finish::Halted(halt),
-        }
-    }
-
-    async fn committed(
+    pub(super) async fn committed(
         &self,
         tree: Sha,
         summary: String,
@@ -160,7 +146,18 @@ impl Change {
             self.keep(&self.first_tree, &tree).await?;
         }
         let ask_first = self.parts.settings.ask_first;
-        Ok(Ending::Changed { commit, tree, summary, flags, survey, ask_first, takes_in, rewrites })
+        let description = None;
+        Ok(Ending::Changed {
+            commit,
+            tree,
+            summary,
+            description,
+            flags,
+            survey,
+            ask_first,
+            takes_in,
+            rewrites,
+        })
     }
 
     async fn made(&self, tree: &Sha, parents: &[Sha], summary: &str) -> Result<Sha, Halt> {

@@ -100,7 +100,7 @@ impl Round {
             if self.change.state.facts.is_read_only() {
                 return self.read_only(said);
             }
-            let agent::Finish { summary, outside_request, replies, .. } = said;
+            let agent::Finish { summary, outside_request, replies, description, .. } = said;
             let tree = match self.host.checkpoint().await {
                 Ok(tree) => tree,
                 Err(stop) => return self.stopped(stop).await,
@@ -112,11 +112,10 @@ impl Round {
             match self.change.ruling(&tree).await {
                 Err(halt) => return Finish::Halted(halt),
                 Ok(Ruled::Pass(flags, survey)) => {
-                    let mut finish = self.change.commit(tree, summary, flags, *survey).await;
-                    if let Finish::Ended(end) = &mut finish {
-                        end.replies = replies;
-                    }
-                    return finish;
+                    return match self.change.committed(tree, summary, flags, *survey).await {
+                        Ok(ending) => Finish::Ended(End { replies, ..described(ending, description).into() }),
+                        Err(halt) => Finish::Halted(halt),
+                    };
                 }
                 Ok(Ruled::Refuse(reasons)) if refused => {
                     return self.without_push(Ending::Refused { why: reasons.join(" ") }).await;
@@ -191,6 +190,14 @@ impl Round {
     }
 }
 
+/// A change with the pull request's text as the agent filled in the repository's template.
+fn described(mut ending: Ending, text: Option<String>) -> Ending {
+    if let Ending::Changed { description, .. } = &mut ending {
+        *description = text;
+    }
+    ending
+}
+
 /// Starts a container of this epoch and seeds it.
 async fn open_sandbox(
     driver: &mut Driver,
@@ -261,6 +268,16 @@ fn count(lines: &[JournalLine], here: (u32, u32), used: &mut Used) {
     }
 }
 
+/// The repository's template for pull requests, in the round that will open one.
+async fn template(change: &Change) -> Result<Option<Clean>, Halt> {
+    let facts = &change.state.facts;
+    if facts.pull.is_some() || facts.is_read_only() {
+        return Ok(None);
+    }
+    let text = change.parts.repository(&change.state).pull_template(&facts.base.branch).await?;
+    Ok(text.as_deref().map(Clean::plain))
+}
+
 /// What the engine is told, and whether text by people without write access is among it.
 async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Halt> {
     let (parts, mirror) = (&change.parts, &change.mirror);
@@ -285,7 +302,7 @@ async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Ha
         history: records(lines),
         resumed,
         model: parts.house.model.clone(),
-        template: None,
+        template: template(change).await?,
         limits: parts.settings.limits.clone(),
     };
     // On a stranger's pull request the files themselves are theirs.

@@ -90,6 +90,7 @@ prop_compose! {
             facts.summary = has_summary.then(|| texts[0].clone());
             facts.remark = has_remark.then(|| awaiting_approval(3, Some(Number(7)), Some("https://example.org/a")));
             facts.stopping = stopping;
+            facts.description = has_remark.then(|| texts[2].repeat(rounds));
             facts.guest = guest.map(|(pushable, fork)| {
                 let repo = Repo { id: RepoId(9), owner: texts[11].clone(), name: texts[4].clone() };
                 let author = Actor { id: UserId(8), login: texts[3].clone() };
