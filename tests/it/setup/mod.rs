@@ -269,9 +269,13 @@ async fn the_doctor_names_what_is_missing_and_has_failed_deliveries_sent_again()
     github.suspend(true);
     let (_, found) = doctor(folder.path(), &[]).await;
     assert!(about(&found, "installations").contains(&"warn acme has suspended it".to_owned()), "{found:#}");
-    std::fs::write(at("app.pem"), "-----BEGIN RSA PRIVATE KEY-----\nno key\n").unwrap();
+    std::fs::write(at("app.pem"), include_str!("../../../src/github/test-app.pem")).unwrap();
     let (well, found) = doctor(folder.path(), &[]).await;
-    assert!(!well && about(&found, "github app")[0].contains("no RSA key"), "{found:#}");
+    let said = about(&found, "github app");
+    assert!(
+        !well && said[0].starts_with("fail the App's credentials are refused"),
+        "another App's key: {found:#}"
+    );
 }
 
 /// Takes whatever comes.
