@@ -78,16 +78,15 @@ fn lacking(app: &Registration, profile: Profile) -> Vec<Finding> {
     found
 }
 
-/// What no profile has and no thief should get.
+/// What no profile has and no thief should get. Workflows may be granted on purpose: a repository's own configuration must
+/// then allow them too.
 fn excessive(app: &Registration) -> Option<Finding> {
-    let held: Vec<String> = NEVER
-        .iter()
-        .filter(|name| app.permissions.contains_key(**name))
-        .map(|name| access::words(name))
-        .collect();
+    let too_much = NEVER.iter().filter(|name| **name != "workflows" && app.permissions.contains_key(**name));
+    let held: Vec<String> = too_much.map(|name| access::words(name)).collect();
     let what = format!("it may use more than it ever needs: {}", held.join(", "));
+    let page = settings(app);
     (!held.is_empty())
-        .then(|| Finding::warn(APP, what).mend(format!("take it away under {}/permissions", settings(app))))
+        .then(|| Finding::warn(APP, what).mend(format!("take it away under {page}/permissions")))
 }
 
 /// Where webhooks go, as far as GitHub tells.

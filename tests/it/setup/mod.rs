@@ -207,20 +207,8 @@ async fn where_the_browser_is_elsewhere_the_address_it_ended_at_is_pasted() {
 async fn the_doctor_names_what_is_missing_and_has_failed_deliveries_sent_again() {
     let (github, folder) = (github().await, tempfile::tempdir().unwrap());
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let app = github.app();
-    std::fs::write(at("key"), &app.private_key_pem).unwrap();
-    let taken =
-        fixpoint(&["setup", "--app-id", &app.app_id.to_string(), "--key", &at("key"), "--dir", &at("")])
-            .args(["--github-url", github.web_url()])
-            .output()
-            .await
-            .unwrap();
-    assert!(taken.status.success(), "{}", text(&taken.stderr));
-    assert!(
-        text(&taken.stdout).contains("GitHub does not know the webhook secret yet"),
-        "{}",
-        text(&taken.stdout)
-    );
+    let said = taken(&github, folder.path()).await;
+    assert!(said.contains("GitHub does not know the webhook secret yet"), "{said}");
 
     github.grant("checks", None);
     github.ask_for("members", "read");
@@ -269,9 +257,59 @@ async fn the_doctor_names_what_is_missing_and_has_failed_deliveries_sent_again()
     github.suspend(true);
     let (_, found) = doctor(folder.path(), &[]).await;
     assert!(about(&found, "installations").contains(&"warn acme has suspended it".to_owned()), "{found:#}");
-    std::fs::write(at("app.pem"), "-----BEGIN RSA PRIVATE KEY-----\nno key\n").unwrap();
+    std::fs::write(at("app.pem"), include_str!("../../../src/github/test-app.pem")).unwrap();
     let (well, found) = doctor(folder.path(), &[]).await;
-    assert!(!well && about(&found, "github app")[0].contains("no RSA key"), "{found:#}");
+    let said = about(&found, "github app");
+    assert!(
+        !well && said[0].starts_with("fail the App's credentials are refused"),
+        "another App's key: {found:#}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_looks_whether_a_rule_and_the_configuration_go_together() {
+    let (github, folder) = (github().await, tempfile::tempdir().unwrap());
+    taken(&github, folder.path()).await;
+    for (name, file, required) in [
+        ("acme/stuck", "", true),
+        ("acme/held", "second_person: two\n", true),
+        ("acme/loose", "second_person: two\nroundss: 3\n", false),
+    ] {
+        let mut repository = NewRepository::new(name, &[(".github/fixpoint.yml", file)]);
+        if required {
+            repository.required_checks = vec!["fixpoint/second-person".into()];
+            repository.protected = vec!["main".into()];
+        }
+        github.create_repository(repository).unwrap();
+    }
+    let repos = ["--repo", "acme/stuck", "--repo", "acme/held", "--repo", "acme/loose"];
+    let (well, found) = doctor(folder.path(), &repos).await;
+    assert!(!well);
+    let said = about(&found, "repository").join("\n");
+    insta::assert_snapshot!(said, @r#"
+    ok acme/stuck: main requires fixpoint/second-person, drafts possible
+    fail acme/stuck: main requires fixpoint/second-person, which nothing shows: nothing can be merged
+    ok acme/held: main requires fixpoint/second-person, drafts possible
+    ok acme/held: main waits for the second person that .github/fixpoint.yml wants
+    ok acme/loose: main requires no check, drafts possible
+    warn acme/loose: .github/fixpoint.yml:2:1: "roundss" is not a setting (did you mean "rounds"?)
+    warn acme/loose: fixpoint/second-person is shown and main does not require it: it holds nothing back
+    "#);
+}
+
+/// The emulator's App, taken by its id and key.
+async fn taken(github: &Emulator, folder: &Path) -> String {
+    let at = |name: &str| folder.join(name).display().to_string();
+    let app = github.app();
+    std::fs::write(at("key"), &app.private_key_pem).unwrap();
+    let id = app.app_id.to_string();
+    let taken = fixpoint(&["setup", "--app-id", &id, "--key", &at("key"), "--dir", &at("")])
+        .args(["--github-url", github.web_url()])
+        .output()
+        .await
+        .unwrap();
+    assert!(taken.status.success(), "{}", text(&taken.stderr));
+    text(&taken.stdout)
 }
 
 /// Takes whatever comes.
