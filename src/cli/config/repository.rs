@@ -137,8 +137,8 @@ fn ask(ask: Ask) -> &'static str {
 
 fn second_person(rule: SecondPerson) -> &'static str {
     match rule {
-        SecondPerson::Off => "off: anybody with write access approves",
-        SecondPerson::OtherThanAsker => "somebody other than who asked approves",
-        SecondPerson::Two => "two people approve",
+        SecondPerson::Off => "off",
+        SecondPerson::OtherThanAsker => "`fixpoint/second-person` waits for somebody other than who asked",
+        SecondPerson::Two => "`fixpoint/second-person` waits for two people",
     }
 }

@@ -4,9 +4,7 @@ use super::{
     Mistake, PATH, People, Publish, Read, RepoConfig, Rerun, SecondPerson, Title, Update,
     settings::PathSettings, shown, words::Glob, words::Name,
 };
-use crate::domain::{Actor, Limits, Number, UserId, policy::Rules, text::meant};
-use std::collections::BTreeSet;
-
+use crate::domain::{Actor, Limits, Number, policy::Rules, text::meant};
 /// Allowed names that are told when another was written.
 const FEW: usize = 5;
 
@@ -65,7 +63,7 @@ pub struct Effective {
     pub rules: Rules,
     /// When a person is asked before a push.
     pub ask: Ask,
-    /// Whose approval a change needs that waits for one.
+    /// Whose approval the pull request needs before its check `fixpoint/second-person` passes.
     pub second_person: SecondPerson,
     /// How a conflict with the base is mended.
     pub update: Update,
@@ -149,18 +147,6 @@ impl Publish {
             Some(Self::Ask) => Ask::Always,
             _ if public => Ask::WhenExposed,
             _ => Ask::Never,
-        }
-    }
-}
-
-impl SecondPerson {
-    /// Do these people's approvals suffice for what `asker` asked?
-    pub fn is_satisfied(self, asker: UserId, approvers: &[UserId]) -> bool {
-        let people: BTreeSet<UserId> = approvers.iter().copied().collect();
-        match self {
-            Self::Off => !people.is_empty(),
-            Self::OtherThanAsker => people.iter().any(|one| *one != asker),
-            Self::Two => people.len() >= 2,
         }
     }
 }

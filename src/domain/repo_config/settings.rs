@@ -36,7 +36,7 @@ pub struct RepoConfig {
     pub workflows: Option<bool>,
     /// Whether a person sees a change before it is pushed. Default: auto.
     pub publish: Option<Publish>,
-    /// Whose approval a change needs that waits for one. Default: off.
+    /// Whose approval a pull request of fixpoint's needs before its check `fixpoint/second-person` passes. Default: off.
     pub second_person: Option<SecondPerson>,
     /// How a conflict with the base is mended. Default: merge.
     pub update: Option<Update>,
@@ -202,17 +202,18 @@ pub enum Publish {
     Ask,
 }
 
-/// Whose approval a change needs that waits for one. All of them need write access.
+/// Whose approval of its head a pull request of ours needs before its check `fixpoint/second-person` passes: whoever asks
+/// for a change can otherwise approve it as well, for GitHub takes the App for its author.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum SecondPerson {
-    /// Anybody's, also of the one who asked for the change.
+    /// Nobody's: GitHub's own rules decide alone.
     #[default]
     Off,
-    /// Of somebody who did not ask for it.
+    /// That of somebody with write access who asked for nothing in it.
     OtherThanAsker,
-    /// Of two people, of whom one may have asked for it.
+    /// Those of two people with write access, of whom one may have asked for it.
     Two,
 }
 

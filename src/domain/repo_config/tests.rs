@@ -75,7 +75,7 @@ fn every_mistake_is_named_with_its_place() {
         ("- a\n- b", "f:1:1: a group of settings is expected, not a list"),
         ("rounds: 1\nrounds: 2", "f:2:1: \"rounds\" stands here a second time"),
         ("a: &a {x: 1}\n<<: *a", "f:1:1: \"a\" is not a setting"),
-        ("rounds: 1\n---\nrounds: 2", "f:2:1: a second document begins here; only one is read"),
+        ("rounds: 1\n---\nrounds: 2", "f:3:1: a second document begins here; only one is read"),
         ("model: sonet", "f:1:8: the operator does not allow the model \"sonet\" (did you mean \"sonnet\"?)"),
         (
             "models:\n  - sonnet\n  - llama",
@@ -194,7 +194,7 @@ instructions: |
         "Add\n\nRequested-by: alice\nSigned-off-by: alice <5+alice@users.noreply.github.com>\n"
     );
     assert_eq!(found.instructions.as_deref(), Some("Be brief."));
-    assert_eq!(found.rules.allow.unwrap(), ["src", "src/**"]);
+    assert_eq!(found.rules.allow.as_deref().unwrap(), ["src", "src/**"]);
     assert_eq!(found.rules.deny, ["vault/**", "*.lock", "*.lock/**", PATH]);
 }
 
@@ -291,16 +291,6 @@ fn a_public_repository_asks_where_strangers_text_met_secrets() {
         assert_eq!(Publish::effective(wish, public, ask_first), expected);
     }
     assert!(Ask::WhenExposed.asks(true, true) && !Ask::WhenExposed.asks(true, false));
-}
-
-#[test]
-fn a_second_person_is_another_account() {
-    let (alice, bob) = (UserId(1), UserId(2));
-    let satisfied = |rule: SecondPerson, approvers: &[UserId]| rule.is_satisfied(alice, approvers);
-    assert!(satisfied(SecondPerson::Off, &[alice]) && !satisfied(SecondPerson::Off, &[]));
-    assert!(!satisfied(SecondPerson::OtherThanAsker, &[alice, alice]));
-    assert!(satisfied(SecondPerson::OtherThanAsker, &[bob]));
-    assert!(!satisfied(SecondPerson::Two, &[bob, bob]) && satisfied(SecondPerson::Two, &[alice, bob]));
 }
 
 /// The schema in `docs/` is this one. Once the settings are changed on purpose: run this test with `UPDATE=1`.
