@@ -54,7 +54,8 @@ pub(super) async fn of(
     repository: &Repository,
     id: RepoId,
 ) -> Result<Arc<Effective>, GitHubError> {
-    let found = house.known.try_get_with(id, read(house, repository)).await;
+    // On the heap: it is seldom run, and would else be part of every future that asks.
+    let found = house.known.try_get_with(id, Box::pin(read(house, repository))).await;
     found.map_err(|error: Arc<GitHubError>| (*error).clone())
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
     }
     let Some(head) = driver.state.facts.head.clone() else { return Ok(After::Rest(None)) };
     let judged = judged(driver, &head, since).await?;
-    let verdict = read(driver, &head, judged).await?;
+    let verdict = Box::pin(read(driver, &head, judged)).await?;
     let news = !matches!(&verdict, Verdict::Pending { tally } if driver.state.facts.tally == Some(*tally));
     // A webhook came: what it told of will have settled by then, red as well as green.
     let next = if hinted {
@@ -93,7 +93,7 @@ pub(super) async fn resting(driver: &mut Driver) -> Result<After, Halt> {
     if matches!(judged.1, Judgement::Red { .. }) && !well {
         return Ok(After::rest(driver.now));
     }
-    let verdict = read(driver, &head, judged).await?;
+    let verdict = Box::pin(read(driver, &head, judged)).await?;
     let news = match &verdict {
         Verdict::Red { failures, .. } => !driver.state.facts.excepts(failures),
         Verdict::Green { .. } => driver.state.awaits_green(),
