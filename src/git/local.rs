@@ -256,13 +256,15 @@ fn retell(
     reword: fn(&str) -> String,
 ) -> Result<Oid, GitError> {
     let (from_odb, to_odb) = (source.odb()?, to.odb()?);
-    let mut walk = source.revwalk()?;
-    walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::REVERSE)?;
-    walk.push(head)?;
-    walk.hide(base)?;
+    // By first parents, and no further than the base: beyond it a shallow repository has nothing.
+    let (mut chain, mut next) = (Vec::new(), Some(head));
+    while let Some(id) = next.filter(|id| *id != base) {
+        let commit = source.find_commit(id)?;
+        next = commit.parent_id(0).ok();
+        chain.push(commit);
+    }
     let mut told: HashMap<Oid, Oid> = HashMap::new();
-    for id in walk {
-        let commit = source.find_commit(id?)?;
+    for commit in chain.into_iter().rev() {
         copy(source, (&from_odb, &to_odb), commit.tree_id())?;
         let parents = commit.parent_ids().map(|id| to.find_commit(*told.get(&id).unwrap_or(&id)));
         let parents = parents.collect::<Result<Vec<_>, _>>()?;

@@ -362,6 +362,23 @@ async fn an_address_is_cloned_and_the_branch_is_in_the_clone() {
     assert_eq!(desk.git(&["branch", "--list", "fixpoint/*"]), "");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_linked_worktree_of_a_shallow_clone_is_a_repository_too() {
+    let desk = Desk::new().await;
+    desk.git(&["commit", "--quiet", "--allow-empty", "--message", "Second"]);
+    desk.model_mends_in_round_two();
+    let url = format!("file://{}", desk.repo().display());
+    let (shallow, beside) = (desk.folder.path().join("shallow"), desk.folder.path().join("beside"));
+    git(desk.folder.path(), &["clone", "--quiet", "--depth", "1", &url, "shallow"]);
+    git(&shallow, &["worktree", "add", "--quiet", "--detach", beside.to_str().unwrap()]);
+    let more = ["--sandbox", "local", "--repo", beside.to_str().unwrap(), "Mend the sum"];
+    let out = desk.run(CHECK, &more).await;
+    assert_eq!(out.code, 0, "{}\n{}", out.stdout, out.stderr);
+    assert!(out.stdout.contains("a detached HEAD") && out.stdout.contains("push origin"), "{}", out.stdout);
+    assert_eq!(git(&shallow, &["show", "fixpoint/mend-the-sum:src/sum.sh"]), "echo $(($1 + $2))");
+    assert_eq!(git(&beside, &["status", "--porcelain"]), "");
+}
+
 /// A run that is in the middle of its first round: a file is written, and the model thinks for long.
 async fn in_the_middle(desk: &Desk, sandbox: &str) -> tokio::process::Child {
     let slow = finish("Never").after(Duration::from_secs(100));
