@@ -47,8 +47,10 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         github: github::Settings {
             api_url: github.api_url.clone(),
             web_url: github.web_url.clone(),
-            app_id: github.app_id.clone().unwrap_or_default(),
-            private_key: key,
+            identity: github::Identity::App {
+                id: github.app_id.clone().unwrap_or_default(),
+                private_key: key,
+            },
         },
         webhooks: WebhookSecrets { current: secret, old: github.webhook_secret_old.clone() },
         sandboxes,
