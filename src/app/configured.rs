@@ -94,6 +94,7 @@ fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<Secre
         public_url: config.server.public_url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned()),
         secrets,
         lease: LEASE,
+        action: None,
     }
 }
 

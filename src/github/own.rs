@@ -1,14 +1,27 @@
 //! What is ours in a repository: by the account's id and never by its name or its words.
 
 use super::issues::{Comment, CommentRow};
-use super::{GitHubError, Identity, Repository};
-use crate::domain::{CommentId, Number, Timestamp};
+use super::pulls::PullRow;
+use super::repository::AccountRow;
+use super::{GitHubError, Identity, PullRequest, Repository};
+use crate::domain::{Actor, CommentId, Number, Timestamp};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
 /// Comments of a repository that are read to find our own: those of a month in all but the busiest.
 const COMMENTS_READ: usize = 3_000;
+
+/// Open pull requests of a repository that are read to find our own.
+const PULLS_READ: usize = 3_000;
+/// Comments whose reactions are read, a request each: only where a session's own memory is gone.
+const REACTIONS_READ: usize = 20;
+
+#[derive(Deserialize)]
+struct ReactionRow {
+    #[serde(default)]
+    user: AccountRow,
+}
 
 #[derive(Deserialize)]
 struct NumberRow {
@@ -62,6 +75,50 @@ impl Repository {
         let mut own: Vec<Comment> = rows.into_iter().map(Comment::from).collect();
         own.retain(|comment| is_own(comment));
         Ok(own)
+    }
+
+    /// Open pull requests from this repository's own branches that our account opened.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn own_pulls(&self) -> Result<Vec<PullRequest>, GitHubError> {
+        let account = self.bot().await?.id;
+        let mut url = self.url(["pulls"]);
+        url.query_pairs_mut().append_pair("state", "open");
+        let rows: Vec<PullRow> = self.client.list(&url, None, PULLS_READ).await?;
+        let pulls = rows.into_iter().map(PullRequest::from);
+        Ok(pulls
+            .filter(|pull| {
+                pull.author.id == account && pull.head_repo.as_ref().map(|r| r.id) == Some(self.repo.id)
+            })
+            .collect())
+    }
+
+    /// The comments of a thread that our account put a reaction on: the newest that can be commands.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn reacted_on(&self, number: Number) -> Result<Vec<CommentId>, GitHubError> {
+        let account = self.bot().await?.id;
+        let mut found = Vec::new();
+        let comments = self.comments(number).await?;
+        for comment in comments.iter().rev().filter(|c| !c.by_bot).take(REACTIONS_READ) {
+            let url = self.url(["issues", "comments", &comment.id.to_string(), "reactions"]);
+            let rows: Vec<ReactionRow> = self.client.list(&url, None, 100).await?;
+            if rows.iter().any(|row| row.user.id == account.0) {
+                found.push(comment.id);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The account of that login; `None`: nobody has it.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`] but that nobody has it.
+    pub async fn person(&self, login: &str) -> Result<Option<Actor>, GitHubError> {
+        let row: Option<AccountRow> = self.client.find(&self.client.url(["users", login])).await?;
+        Ok(row.map(Actor::from))
     }
 
     /// A comment as it reads now; `None`: deleted.

@@ -242,6 +242,7 @@ fn settings(
             secrets: Vec::new(),
             // As in earnest: on a busy machine a disk can stand still for many seconds.
             lease: Duration::from_secs(60),
+            action: None,
         },
         engine: engine(github, &[]),
         data,

@@ -1,0 +1,235 @@
+//! Takes the sessions that a run is about up from where they were kept.
+//!
+//! Believed is what our own account wrote and what stands on our branch, and the two are held against each other: a block
+//! that was deleted, or put back to an older one, gains nobody a round, a branch or a pull request.
+
+use super::{
+    About, Errand, Undone,
+    block::{self, Block},
+    rebuild::{self, Pushed},
+};
+use crate::{
+    domain::{
+        CommentId, Effect, Entry, InstallationId, Number, Phase, Repo, SessionId, Sha, State,
+        session::NotPushed,
+    },
+    github::{Comment, PullRequest, Repository},
+    store::{Carried, NewSession, StoreError},
+    work::{Halt, Parts},
+};
+use std::{collections::BTreeSet, time::Duration};
+
+/// Comments older than this hold no session that still waits for something: a person's answer is waited for a week.
+const LOOKED_BACK: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+impl From<Halt> for Undone {
+    fn from(halt: Halt) -> Self {
+        Self::Restore(halt.to_string())
+    }
+}
+
+impl From<crate::git::GitError> for Undone {
+    fn from(error: crate::git::GitError) -> Self {
+        Self::Restore(error.to_string())
+    }
+}
+
+/// Takes up every session that the errand may be about.
+pub(super) async fn all(parts: &Parts, errand: &Errand) -> Result<(), Undone> {
+    let repository = parts.github.repository(errand.installation, &errand.repo);
+    let here = Here { parts, repository, installation: errand.installation, repo: &errand.repo };
+    let threads = match &errand.about {
+        About::Thread(number) => vec![here.thread_of(*number).await?],
+        About::Branch(branch) => thread_of_branch(branch).into_iter().collect(),
+        About::Everything => here.threads().await?,
+    };
+    for thread in threads {
+        here.take_up(thread).await?;
+    }
+    Ok(())
+}
+
+/// The issue that a branch of ours is for.
+fn thread_of_branch(branch: &str) -> Option<Number> {
+    branch.strip_prefix("fixpoint/")?.split('-').next()?.parse().ok().map(Number)
+}
+
+struct Here<'a> {
+    parts: &'a Parts,
+    repository: Repository,
+    installation: InstallationId,
+    repo: &'a Repo,
+}
+
+impl Here<'_> {
+    /// The thread itself, or the issue that a pull request of ours is for.
+    async fn thread_of(&self, number: Number) -> Result<Number, Undone> {
+        if !self.repository.issue(number).await?.is_pull {
+            return Ok(number);
+        }
+        let pull = self.repository.pull(number).await?;
+        let ours = pull.head_repo.as_ref().map(|r| r.id) == Some(self.repo.id);
+        Ok(thread_of_branch(&pull.head_branch).filter(|_| ours).unwrap_or(number))
+    }
+
+    /// Every thread with a comment of ours that holds a session, or with an open pull request of ours.
+    async fn threads(&self) -> Result<Vec<Number>, Undone> {
+        let now = self.parts.store.now().await?;
+        let back = i64::try_from(LOOKED_BACK.as_millis()).unwrap_or(i64::MAX);
+        let since = crate::domain::Timestamp(now.0.saturating_sub(back));
+        let mut threads: BTreeSet<Number> = BTreeSet::new();
+        for comment in self.repository.own_comments_since(since).await? {
+            let live = block::read(&comment).is_some_and(|block| !block.state.is_done());
+            threads.extend(comment.thread.filter(|_| live));
+        }
+        let pulls = self.repository.own_pulls().await?;
+        threads.extend(pulls.iter().filter_map(|pull| thread_of_branch(&pull.head_branch)));
+        Ok(threads.into_iter().collect())
+    }
+
+    async fn take_up(&self, thread: Number) -> Result<(), Undone> {
+        let comments = self.repository.own_comments_on(thread).await?;
+        let newest = comments.iter().rev().filter_map(block::read);
+        let (live, done): (Vec<Block>, Vec<Block>) = newest.partition(|block| !block.state.is_done());
+        if let Some(block) = live.into_iter().next() {
+            return self.continue_from(thread, block, &comments).await;
+        }
+        if self.rebuild(thread, &comments).await? {
+            return Ok(());
+        }
+        // What is over says what was asked last, and which comments were followed.
+        match done.into_iter().next() {
+            Some(block) => self.adopt(block).await,
+            None => Ok(()),
+        }
+    }
+
+    /// From the block, unless the branch knows better.
+    async fn continue_from(&self, thread: Number, block: Block, comments: &[Comment]) -> Result<(), Undone> {
+        let mirror = self.parts.mirror(&block.state).await?;
+        let branches = self.parts.fetch_branches(&mirror, &self.repository, &block.state).await;
+        let (Ok([Some(base), Some(live)]), Some(_)) = (&branches, &block.state.facts.base.sha) else {
+            return self.resume(block, None).await;
+        };
+        let pushed = rebuild::pushed(&mirror.log(base, live).await?);
+        let facts = &block.state.facts;
+        let known = (facts.request_no, facts.round);
+        match pushed.last() {
+            Some(last) if last.at() > known => {
+                tracing::warn!("the branch is ahead of the status comment: the session is rebuilt from it");
+                self.rebuild(thread, comments).await?;
+                Ok(())
+            }
+            Some(last) if facts.head.as_ref() != Some(live) && last.commit == *live => {
+                self.resume(block, Some(last.clone())).await
+            }
+            _ => self.resume(block, None).await,
+        }
+    }
+
+    /// Takes a session up, and tells it what became of the run that was killed in the middle of a round.
+    async fn resume(&self, block: Block, pushed: Option<Pushed>) -> Result<(), Undone> {
+        let (id, state) = (block.id, block.state.clone());
+        self.adopt(block).await?;
+        let entry = match (&state.phase, pushed) {
+            (Phase::Working, Some(pushed)) => Some(pushed.ended(&state)),
+            (Phase::Publishing { commit, .. }, Some(pushed)) if *commit == pushed.commit => {
+                Some(Entry::Pushed { commit: pushed.commit })
+            }
+            (Phase::Publishing { .. }, _) => Some(Entry::NotPushed {
+                why: NotPushed::Refused {
+                    reason: "the run was ended before it could push, and the change went with it".to_owned(),
+                },
+            }),
+            _ => None,
+        };
+        if let Some(entry) = entry {
+            self.parts.store.append(id, &entry).await?;
+        }
+        Ok(())
+    }
+
+    async fn adopt(&self, block: Block) -> Result<(), Undone> {
+        let mut state = block.state;
+        // Whatever the block says: it is this repository, by its present names, and reached as it is reached now.
+        (state.facts.repo, state.facts.installation) = (self.repo.clone(), self.installation);
+        let carried = Carried { shown: block.shown, subjects: block.subjects };
+        self.insert(block.id, state, block.effects, &carried).await
+    }
+
+    async fn insert(
+        &self,
+        id: SessionId,
+        state: State,
+        mut effects: Vec<Effect>,
+        carried: &Carried,
+    ) -> Result<(), Undone> {
+        let facts = &state.facts;
+        let unopened = facts.head.is_some() && facts.pull.is_none() && !state.is_done();
+        if unopened && !effects.iter().any(|effect| matches!(effect, Effect::OpenPull { .. })) {
+            let (branch, base) = (facts.branch.clone(), facts.base.branch.clone());
+            effects.push(Effect::OpenPull { branch, base });
+        }
+        match self.parts.store.adopt(&NewSession { id, state, effects }, carried).await {
+            // Two comments of ours tell of one thread: the newer was taken up.
+            Err(StoreError::Owned(_)) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// Without a block: is there work of ours all the same? Then the session is what its commits say.
+    async fn rebuild(&self, thread: Number, comments: &[Comment]) -> Result<bool, Undone> {
+        let Some((branch, pull)) = self.work_on(thread).await? else { return Ok(false) };
+        let info = self.repository.info().await?;
+        let base = pull.as_ref().map_or_else(|| info.default_branch.clone(), |p| p.base_branch.clone());
+        let refs = [&base, &branch].map(|name| format!("refs/heads/{name}"));
+        let mirror = self.parts.mirrors.open(&self.repo.id.to_string()).await?;
+        let found: Vec<Option<Sha>> = self.parts.fetch(&mirror, &self.repository, &refs).await?;
+        let [Some(base_sha), Some(head)] = found.as_slice() else { return Ok(false) };
+        let pushed = rebuild::pushed(&mirror.log(base_sha, head).await?);
+        let issue = self.repository.issue(thread).await?;
+        let lost = rebuild::Lost {
+            installation: self.installation,
+            repo: self.repo.clone(),
+            public: !info.private,
+            base: (base, base_sha.clone()),
+            branch,
+            pull: pull.map(|pull| pull.number),
+        };
+        let Some(state) =
+            lost.state(&self.repository, &issue, &pushed, self.parts.store.now().await?).await?
+        else {
+            return Ok(false);
+        };
+        let status = comments.iter().rev().find_map(|c| Some((super::session_of(&c.body)?, c)));
+        let (id, shown, effects) = match status {
+            Some((id, comment)) => (id, vec![block::status(comment)], Vec::new()),
+            None => (SessionId(uuid::Uuid::now_v7()), Vec::new(), vec![Effect::PostStatus]),
+        };
+        // What was said up to now may have been followed: it is not followed a second time.
+        let subjects = self.followed(thread).await?;
+        self.insert(id, state, effects, &Carried { shown, subjects }).await?;
+        tracing::warn!(%thread, "the session was rebuilt from its branch");
+        Ok(true)
+    }
+
+    /// Our branch for a thread: of an open pull request of ours, or one that a killed run pushed and opened none for.
+    async fn work_on(&self, thread: Number) -> Result<Option<(String, Option<PullRequest>)>, Undone> {
+        let ours = |pull: &PullRequest| thread_of_branch(&pull.head_branch) == Some(thread);
+        let pulls = self.repository.own_pulls().await?;
+        if let Some(pull) = pulls.into_iter().filter(ours).max_by_key(|pull| pull.number) {
+            return Ok(Some((pull.head_branch.clone(), Some(pull))));
+        }
+        let issue = self.repository.issue(thread).await?;
+        let branch = crate::domain::say::branch(thread, &issue.title);
+        let there = self.repository.branch(&branch).await?.is_some();
+        let unopened = there && self.repository.pulls_of(&branch).await?.is_empty();
+        Ok(unopened.then_some((branch, None)))
+    }
+
+    /// The comments that ours has reacted to.
+    async fn followed(&self, thread: Number) -> Result<Vec<String>, Undone> {
+        let followed: Vec<CommentId> = self.repository.reacted_on(thread).await?;
+        Ok(followed.into_iter().map(|id| format!("comment:{id}")).collect())
+    }
+}
