@@ -60,7 +60,12 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
 }
 
 /// What the operator decided, as the worker needs it.
-fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<SecretString>) -> work::Settings {
+pub(super) fn work(
+    config: &Config,
+    engine: &str,
+    sandbox_words: String,
+    secrets: Vec<SecretString>,
+) -> work::Settings {
     let limits = &config.limits;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let half = u32::try_from(cores / 2).unwrap_or(1).max(1);
