@@ -80,7 +80,12 @@ impl Driver {
         self.show_draft(&repository).await?;
         self.show_check(&repository).await?;
         self.show_second(&repository).await?;
-        self.show_label(&repository).await
+        self.show_label(&repository).await?;
+        if self.parts.settings.action.is_some() {
+            // Its block tells what has just been shown; where nothing was, this writes nothing.
+            self.show_status(&repository).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn status_body(&self) -> Result<String, Halt> {

@@ -98,8 +98,7 @@ async fn a_run_by_hand_says_who_asked_for_what() {
     let github = world().await;
     github.model().plays(round("-", "+"));
     let runner = Runner::new(&github).input("issue", "1").input("instruction", "add instead of subtracting");
-    let by_hand = by_hand(&github);
-    let done = runner.run("workflow_dispatch", by_hand.clone()).await;
+    let done = runner.run("workflow_dispatch", by_hand(&github).await).await;
     assert_eq!(done.output("outcome"), "watching", "{done:#?}");
     let comments = github.comments(REPO, ISSUE).unwrap();
     assert!(
@@ -114,14 +113,15 @@ async fn a_run_by_hand_without_an_issue_opens_one() {
     let github = world().await;
     github.model().plays(round("-", "+"));
     let runner = Runner::new(&github).input("instruction", "Add instead of subtracting");
-    let done = runner.run("workflow_dispatch", by_hand(&github)).await;
+    let done = runner.run("workflow_dispatch", by_hand(&github).await).await;
     assert_eq!(done.output("outcome"), "watching", "{done:#?}");
     let issue = github.issue(REPO, 2).unwrap();
     assert_eq!(issue.title, "Add instead of subtracting");
 }
 
 /// As Actions tells it: inputs, the one who pressed the button, the repository.
-fn by_hand(github: &fixpoint::emulator::Emulator) -> serde_json::Value {
+async fn by_hand(github: &fixpoint::emulator::Emulator) -> serde_json::Value {
+    github.settled().await;
     let opened = newest(&github.deliveries(), "issues");
     json!({
         "inputs": null,
