@@ -15,6 +15,7 @@ mod merge;
 mod mirrors;
 mod objects;
 mod pack;
+mod park;
 mod paths;
 mod program;
 mod push;

@@ -5,6 +5,7 @@
 //! what was pushed ([`rebuild`]). The run ends when nothing is left that the next event would not tell of.
 
 mod block;
+mod parked;
 mod rebuild;
 mod restore;
 
@@ -126,10 +127,11 @@ const EFFECTS: Duration = Duration::from_secs(600);
 pub async fn once(parts: Parts, errand: Errand, shutdown: CancellationToken) -> Result<Ran, Undone> {
     let began = parts.store.now().await?;
     let run = Run { parts, errand, began, shutdown };
-    Box::pin(restore::all(&run.parts, &run.errand)).await?;
+    let waited = Box::pin(restore::all(&run.parts, &run.errand)).await?;
     let settled = run.settle().await?;
     Box::pin(run.drive()).await?;
     Box::pin(run.keep()).await?;
+    Box::pin(run.park(&waited)).await?;
     let mut sessions = Vec::new();
     for session in run.parts.store.sessions(u32::MAX >> 1).await? {
         sessions.push(run.ended(&session).await?);
@@ -237,6 +239,16 @@ impl Run {
                 self.parts.store.append(session.id, &nudge(&session.state)).await?;
             }
             self.drive().await?;
+        }
+        Ok(())
+    }
+
+    /// What waits for a yes is left where the next run finds it; what waited before and does no more is cleared.
+    async fn park(&self, waited: &[SessionId]) -> Result<(), Undone> {
+        for session in self.parts.store.sessions(u32::MAX >> 1).await? {
+            if !parked::leave(&self.parts, &session).await? && waited.contains(&session.id) {
+                parked::clear(&self.parts, &session).await;
+            }
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 use super::{
     About, Errand, Undone,
     block::{self, Block},
+    parked,
     rebuild::{self, Pushed},
 };
 use crate::{
@@ -34,8 +35,8 @@ impl From<crate::git::GitError> for Undone {
     }
 }
 
-/// Takes up every session that the errand may be about.
-pub(super) async fn all(parts: &Parts, errand: &Errand) -> Result<(), Undone> {
+/// Takes up every session that the errand may be about; gives those whose change waits for a person's yes.
+pub(super) async fn all(parts: &Parts, errand: &Errand) -> Result<Vec<SessionId>, Undone> {
     let repository = parts.github.repository(errand.installation, &errand.repo);
     let here = Here { parts, repository, installation: errand.installation, repo: &errand.repo };
     let threads = match &errand.about {
@@ -46,7 +47,8 @@ pub(super) async fn all(parts: &Parts, errand: &Errand) -> Result<(), Undone> {
     for thread in threads {
         here.take_up(thread).await?;
     }
-    Ok(())
+    let live = parts.store.live_sessions(None, Some(errand.repo.id)).await?;
+    Ok(live.iter().filter(|session| parked::waits(&session.state)).map(|session| session.id).collect())
 }
 
 /// The issue that a branch of ours is for.
@@ -153,6 +155,7 @@ impl Here<'_> {
         let mut state = block.state;
         // Whatever the block says: it is this repository, by its present names, and reached as it is reached now.
         (state.facts.repo, state.facts.installation) = (self.repo.clone(), self.installation);
+        parked::take(self.parts, block.id, &mut state).await?;
         let carried = Carried { shown: block.shown, subjects: block.subjects };
         self.insert(block.id, state, block.effects, &carried).await
     }

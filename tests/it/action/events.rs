@@ -133,6 +133,22 @@ async fn by_hand(github: &fixpoint::emulator::Emulator) -> serde_json::Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_waits_for_a_yes_is_pushed_by_a_later_run() {
+    let github = world().await;
+    let runner = Runner::new(&github).input("publish", "ask");
+    github.model().plays(round("-", "+"));
+    github.comment(REPO, ISSUE, "alice", "/code").unwrap();
+    let done = runner.on("issue_comment").await;
+    assert_eq!(done.output("outcome"), "waiting", "{done:#?}");
+    assert_eq!(github.branches(REPO).unwrap().len(), 1, "no branch, so nothing for CI");
+    github.comment(REPO, ISSUE, "alice", "/code approve").unwrap();
+    let done = runner.on("issue_comment").await;
+    assert_eq!(done.output("outcome"), "watching", "{done:#?}");
+    assert_eq!(github.pulls(REPO).unwrap().len(), 1);
+    assert_eq!(github.model().shown().len(), 2, "the same change, not made anew");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_review_is_given_to_its_session() {
     let github = world().await;
     let runner = Runner::new(&github);
