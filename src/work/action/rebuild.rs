@@ -18,7 +18,7 @@ use crate::{
 /// A round that was pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pushed {
-    /// Which request of the branch, counted by the rounds: it began where they begin anew.
+    /// Which request of the session, counted by the rounds: it began where they begin anew.
     pub(super) request: u32,
     pub(super) round: u32,
     pub(super) commit: Sha,
@@ -59,11 +59,15 @@ impl Pushed {
     }
 }
 
-/// The rounds that a branch's commits name, oldest first.
-pub(super) fn pushed(log: &[Logged]) -> Vec<Pushed> {
+/// The rounds of a session that a branch's commits name, oldest first; without one, those of the session that pushed last.
+pub(super) fn pushed(log: &[Logged], session: Option<&str>) -> Vec<Pushed> {
+    let of = |logged: &Logged| trailer(&logged.message, "Fixpoint-Session").map(str::to_owned);
+    let Some(session) = session.map(str::to_owned).or_else(|| log.iter().rev().find_map(of)) else {
+        return Vec::new();
+    };
     let (mut request, mut before) = (1, 0);
     let mut rounds = Vec::new();
-    for logged in log {
+    for logged in log.iter().filter(|logged| of(logged).as_ref() == Some(&session)) {
         let Some(round) = trailer(&logged.message, "Fixpoint-Round").and_then(|r| r.parse().ok()) else {
             continue;
         };
@@ -179,20 +183,21 @@ mod tests {
         Sha::parse(&format!("{n:040x}")).unwrap()
     }
 
-    fn log(rounds: &[u32]) -> Vec<Logged> {
+    fn log(session: &str, rounds: &[u32]) -> Vec<Logged> {
         let commit = |(n, round): (usize, &u32)| Logged {
             commit: sha(n + 1),
             tree: sha(n + 101),
             parent: Some(sha(n)),
             message: format!(
-                "Mend it\n\nFixpoint-Round: 9 is only a word here\n\nFor #1\n\nRequested-by: alice\nFixpoint-Round: {round}\n"
+                "Mend it\n\nFixpoint-Round: 9 is only a word here\n\nFor #1\n\nRequested-by: alice\n\
+                 Fixpoint-Session: {session}\nFixpoint-Round: {round}\n"
             ),
         };
         rounds.iter().enumerate().map(commit).collect()
     }
 
     fn folded(rounds: &[u32]) -> State {
-        let pushed = pushed(&log(rounds));
+        let pushed = pushed(&log("0197f3aa", rounds), None);
         let last = pushed.last().unwrap().request;
         let rounds: Vec<&Pushed> = pushed.iter().filter(|p| p.request == last).collect();
         let start = Start {
@@ -230,6 +235,14 @@ mod tests {
     }
 
     #[test]
+    fn an_older_session_of_the_branch_is_another_matter() {
+        let both = [log("old", &[1, 2, 3]), log("new", &[1])].concat();
+        let at = |session| pushed(&both, session).last().map(Pushed::at);
+        assert_eq!((at(None), at(Some("new")), at(Some("old"))), (Some((1, 1)), Some((1, 1)), Some((1, 3))));
+        assert_eq!(at(Some("newer")), None);
+    }
+
+    #[test]
     fn a_branch_without_rounds_of_ours_tells_nothing() {
         let theirs = Logged {
             commit: sha(1),
@@ -237,6 +250,6 @@ mod tests {
             parent: None,
             message: "Say `Fixpoint-Round: 3`\n\nFixpoint-Rounds: 2\nx: Fixpoint-Round: 1\n".to_owned(),
         };
-        assert!(pushed(&[theirs]).is_empty());
+        assert!(pushed(&[theirs], None).is_empty());
     }
 }

@@ -40,8 +40,8 @@ pub(super) async fn all(parts: &Parts, errand: &Errand) -> Result<Vec<SessionId>
     let repository = parts.github.repository(errand.installation, &errand.repo);
     let here = Here { parts, repository, installation: errand.installation, repo: &errand.repo };
     let threads = match &errand.about {
-        About::Thread(number) => vec![here.thread_of(*number).await?],
-        About::Branch(branch) => thread_of_branch(branch).into_iter().collect(),
+        About::Thread(number) => here.threads_with(*number).await?,
+        About::Branch(branch) => here.threads_of(branch).await?,
         About::Everything => here.threads().await?,
     };
     for thread in threads {
@@ -64,29 +64,39 @@ struct Here<'a> {
 }
 
 impl Here<'_> {
-    /// The thread itself, or the issue that a pull request of ours is for.
-    async fn thread_of(&self, number: Number) -> Result<Number, Undone> {
+    /// The thread itself; of a pull request from a branch of ours also the issue that it is for. A session stands on the
+    /// one that it was asked on, and what was asked on the pull request is the newer.
+    async fn threads_with(&self, number: Number) -> Result<Vec<Number>, Undone> {
         if !self.repository.issue(number).await?.is_pull {
-            return Ok(number);
+            return Ok(vec![number]);
         }
         let pull = self.repository.pull(number).await?;
-        let ours = pull.head_repo.as_ref().map(|r| r.id) == Some(self.repo.id);
-        Ok(thread_of_branch(&pull.head_branch).filter(|_| ours).unwrap_or(number))
+        let here = pull.head_repo.as_ref().map(|repo| repo.id) == Some(self.repo.id);
+        let issue = thread_of_branch(&pull.head_branch).filter(|issue| here && *issue != number);
+        Ok([number].into_iter().chain(issue).collect())
     }
 
-    /// Every thread with a comment of ours that holds a session, or with an open pull request of ours.
+    /// The open pull requests of a branch, and the issue that it is for where it is ours.
+    async fn threads_of(&self, branch: &str) -> Result<Vec<Number>, Undone> {
+        let pulls = self.repository.pulls_of(branch).await?.into_iter();
+        let open = pulls.filter(|pull| pull.open).map(|pull| pull.number);
+        Ok(open.chain(thread_of_branch(branch)).collect())
+    }
+
+    /// Every thread with a comment of ours that holds a session, then every one that a pull request of ours is for.
     async fn threads(&self) -> Result<Vec<Number>, Undone> {
         let now = self.parts.store.now().await?;
         let back = i64::try_from(LOOKED_BACK.as_millis()).unwrap_or(i64::MAX);
         let since = crate::domain::Timestamp(now.0.saturating_sub(back));
-        let mut threads: BTreeSet<Number> = BTreeSet::new();
-        for comment in self.repository.own_comments_since(since).await? {
-            let live = block::read(&comment).is_some_and(|block| !block.state.is_done());
-            threads.extend(comment.thread.filter(|_| live));
-        }
+        let comments = self.repository.own_comments_since(since).await?;
+        let live = |comment: &&Comment| block::read(comment).is_some_and(|block| !block.state.is_done());
+        let mut threads: Vec<Number> =
+            comments.iter().filter(live).filter_map(|comment| comment.thread).collect();
         let pulls = self.repository.own_pulls().await?;
         threads.extend(pulls.iter().filter_map(|pull| thread_of_branch(&pull.head_branch)));
-        Ok(threads.into_iter().collect())
+        let mut seen = BTreeSet::new();
+        threads.retain(|thread| seen.insert(*thread));
+        Ok(threads)
     }
 
     async fn take_up(&self, thread: Number) -> Result<(), Undone> {
@@ -113,14 +123,19 @@ impl Here<'_> {
         let (Ok([Some(base), Some(live)]), Some(_)) = (&branches, &block.state.facts.base.sha) else {
             return self.resume(block, None).await;
         };
-        let pushed = rebuild::pushed(&mirror.log(base, live).await?);
+        let pushed = rebuild::pushed(&mirror.log(base, live).await?, Some(&block.id.short()));
         let facts = &block.state.facts;
         let known = (facts.request_no, facts.round);
         match pushed.last() {
             Some(last) if last.at() > known => {
-                tracing::warn!("the branch is ahead of the status comment: the session is rebuilt from it");
-                self.rebuild(thread, comments).await?;
-                Ok(())
+                tracing::warn!("the branch is ahead of the status comment");
+                if self.rebuild(thread, comments).await? {
+                    return Ok(());
+                }
+                // A person's branch is not ours to read a session from, but its rounds count.
+                let mut block = block;
+                (block.state.facts.request_no, block.state.facts.round) = last.at();
+                self.resume(block, None).await
             }
             Some(last) if facts.head.as_ref() != Some(live) && last.commit == *live => {
                 self.resume(block, Some(last.clone())).await
@@ -189,7 +204,7 @@ impl Here<'_> {
         let mirror = self.parts.mirrors.open(&self.repo.id.to_string()).await?;
         let found: Vec<Option<Sha>> = self.parts.fetch(&mirror, &self.repository, &refs).await?;
         let [Some(base_sha), Some(head)] = found.as_slice() else { return Ok(false) };
-        let pushed = rebuild::pushed(&mirror.log(base_sha, head).await?);
+        let pushed = rebuild::pushed(&mirror.log(base_sha, head).await?, None);
         let issue = self.repository.issue(thread).await?;
         let lost = rebuild::Lost {
             installation: self.installation,
