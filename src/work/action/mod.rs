@@ -133,8 +133,11 @@ pub async fn once(parts: Parts, errand: Errand, shutdown: CancellationToken) -> 
     Box::pin(run.keep()).await?;
     Box::pin(run.park(&waited)).await?;
     let mut sessions = Vec::new();
-    for session in run.parts.store.sessions(u32::MAX >> 1).await? {
-        sessions.push(run.ended(&session).await?);
+    let mut all = run.parts.store.sessions(u32::MAX >> 1).await?;
+    // What goes on is what the run was about; what is over was taken up for its memory.
+    all.sort_by_key(|session| session.state.is_done());
+    for session in &all {
+        sessions.push(run.ended(session).await?);
     }
     Ok(Ran { settled, sessions })
 }
