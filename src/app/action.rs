@@ -85,7 +85,7 @@ pub async fn action(
     let parts = parts(config, (runner, inputs), (github, http), folder.path()).await?;
     let sandboxes = parts.sandboxes.clone();
     let errand = Errand { installation, repo, about, event };
-    let ran = work::action::once(parts, errand, shutdown).await;
+    let ran = Box::pin(work::action::once(parts, errand, shutdown)).await;
     // Whatever happened: nothing of ours is left on the runner.
     if let Err(error) = sandboxes.sweep(&[]).await {
         tracing::warn!(%error, "sandboxes could not be removed");

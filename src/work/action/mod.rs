@@ -16,7 +16,11 @@ use crate::{
     store::{Acceptance, Settled, StoreError, Summary},
 };
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 use tokio_util::sync::CancellationToken;
 
 pub(super) use block::written;
@@ -126,9 +130,9 @@ const EFFECTS: Duration = Duration::from_secs(600);
 /// [`Undone`], a sentence for whoever reads the run's log.
 pub async fn once(parts: Parts, errand: Errand, shutdown: CancellationToken) -> Result<Ran, Undone> {
     let began = parts.store.now().await?;
-    let run = Run { parts, errand, began, shutdown };
+    let run = Run { parts, errand, began, shutdown, looked: Mutex::default() };
     let waited = Box::pin(restore::all(&run.parts, &run.errand)).await?;
-    let settled = run.settle().await?;
+    let settled = Box::pin(run.settle()).await?;
     Box::pin(run.drive()).await?;
     Box::pin(run.keep()).await?;
     Box::pin(run.park(&waited)).await?;
@@ -155,6 +159,8 @@ struct Run {
     errand: Errand,
     began: Timestamp,
     shutdown: CancellationToken,
+    /// Sessions that were looked at when their grace was over.
+    looked: Mutex<BTreeSet<SessionId>>,
 }
 
 impl Run {
@@ -167,7 +173,7 @@ impl Run {
         store.keep_delivery(&event.id, &event.name, payload.to_string().as_bytes()).await?;
         for delivery in store.open_deliveries(1).await? {
             let mut tries = 1;
-            while let Err(error) = accept::settle(&self.parts, &delivery).await {
+            while let Err(error) = Box::pin(accept::settle(&self.parts, &delivery)).await {
                 if tries == TRIES || self.shutdown.is_cancelled() {
                     return Err(Undone::Unsettled(error.to_string()));
                 }
@@ -201,11 +207,26 @@ impl Run {
             return Ok(false);
         }
         let live = store.live_sessions(None, Some(repo)).await?;
+        for session in live.iter().filter(|session| self.grace_is_over(&session.state, now)) {
+            if self.looked.lock().unwrap_or_else(PoisonError::into_inner).insert(session.id) {
+                store.append(session.id, &nudge(&session.state)).await?;
+                return Ok(false);
+            }
+        }
         Ok(!live.iter().any(|session| match session.state.phase {
             Phase::Queued | Phase::Working | Phase::Publishing { .. } => true,
             Phase::Watching { since } => self.lingers(since, now),
             Phase::Waiting { .. } | Phase::Resting { .. } | Phase::Done { .. } => false,
         }))
+    }
+
+    /// CI had its time to start, where no event will ever tell that it did not: then the next look is due now.
+    fn grace_is_over(&self, state: &State, now: Timestamp) -> bool {
+        let limits = &self.parts.settings.limits;
+        let Phase::Watching { since } = state.phase else { return false };
+        since >= self.began
+            && !self.parts.github.identity().starts_workflows()
+            && now.since(since) >= limits.ci_start + limits.settle
     }
 
     /// Is a verdict so near that it is worth a runner's time?

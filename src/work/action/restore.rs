@@ -104,7 +104,7 @@ impl Here<'_> {
         let newest = comments.iter().rev().filter_map(block::read);
         let (live, done): (Vec<Block>, Vec<Block>) = newest.partition(|block| !block.state.is_done());
         if let Some(block) = live.into_iter().next() {
-            return self.continue_from(thread, block, &comments).await;
+            return Box::pin(self.continue_from(thread, block, &comments)).await;
         }
         if self.rebuild(thread, &comments).await? {
             return Ok(());
@@ -121,7 +121,7 @@ impl Here<'_> {
         let mirror = self.parts.mirror(&block.state).await?;
         let branches = self.parts.fetch_branches(&mirror, &self.repository, &block.state).await;
         let (Ok([Some(base), Some(live)]), Some(_)) = (&branches, &block.state.facts.base.sha) else {
-            return self.resume(block, None).await;
+            return Box::pin(self.resume(block, None)).await;
         };
         let pushed = rebuild::pushed(&mirror.log(base, live).await?, Some(&block.id.short()));
         let facts = &block.state.facts;
@@ -135,12 +135,12 @@ impl Here<'_> {
                 // A person's branch is not ours to read a session from, but its rounds count.
                 let mut block = block;
                 (block.state.facts.request_no, block.state.facts.round) = last.at();
-                self.resume(block, None).await
+                Box::pin(self.resume(block, None)).await
             }
             Some(last) if facts.head.as_ref() != Some(live) && last.commit == *live => {
-                self.resume(block, Some(last.clone())).await
+                Box::pin(self.resume(block, Some(last.clone()))).await
             }
-            _ => self.resume(block, None).await,
+            _ => Box::pin(self.resume(block, None)).await,
         }
     }
 
@@ -170,7 +170,7 @@ impl Here<'_> {
         let mut state = block.state;
         // Whatever the block says: it is this repository, by its present names, and reached as it is reached now.
         (state.facts.repo, state.facts.installation) = (self.repo.clone(), self.installation);
-        parked::take(self.parts, block.id, &mut state).await?;
+        Box::pin(parked::take(self.parts, block.id, &mut state)).await?;
         let carried = Carried { shown: block.shown, subjects: block.subjects };
         self.insert(block.id, state, block.effects, &carried).await
     }
@@ -188,7 +188,7 @@ impl Here<'_> {
             let (branch, base) = (facts.branch.clone(), facts.base.branch.clone());
             effects.push(Effect::OpenPull { branch, base });
         }
-        match self.parts.store.adopt(&NewSession { id, state, effects }, carried).await {
+        match Box::pin(self.parts.store.adopt(&NewSession { id, state, effects }, carried)).await {
             // Two comments of ours tell of one thread: the newer was taken up.
             Err(StoreError::Owned(_)) => Ok(()),
             other => Ok(other?),
