@@ -215,27 +215,33 @@ impl Run {
         }
         Ok(!live.iter().any(|session| match session.state.phase {
             Phase::Queued | Phase::Working | Phase::Publishing { .. } => true,
-            Phase::Watching { since } => self.lingers(since, now),
+            Phase::Watching { since } => self.lingers(&session.state, since, now),
             Phase::Waiting { .. } | Phase::Resting { .. } | Phase::Done { .. } => false,
         }))
+    }
+
+    /// Is the head a commit that this run pushed?
+    fn pushed_here(&self, state: &State, since: Timestamp) -> bool {
+        let facts = &state.facts;
+        since >= self.began
+            && facts.rounds.iter().any(|round| round.commit.is_some() && round.commit == facts.head)
     }
 
     /// CI had its time to start, where no event will ever tell that it did not: then the next look is due now.
     fn grace_is_over(&self, state: &State, now: Timestamp) -> bool {
         let limits = &self.parts.settings.limits;
         let Phase::Watching { since } = state.phase else { return false };
-        since >= self.began
+        self.pushed_here(state, since)
             && !self.parts.github.identity().starts_workflows()
             && now.since(since) >= limits.ci_start + limits.settle
     }
 
     /// Is a verdict so near that it is worth a runner's time?
-    fn lingers(&self, since: Timestamp, now: Timestamp) -> bool {
+    fn lingers(&self, state: &State, since: Timestamp, now: Timestamp) -> bool {
         /// Long enough for what the event told of to settle, and for a log that is on its way.
         const SETTLES: u32 = 4;
         let limits = &self.parts.settings.limits;
-        let pushed_here = since >= self.began;
-        match (pushed_here, self.parts.github.identity().starts_workflows()) {
+        match (self.pushed_here(state, since), self.parts.github.identity().starts_workflows()) {
             (true, true) => false,
             // No workflow will tell that none has started.
             (true, false) => now.since(since) < limits.ci_start + limits.settle * SETTLES,

@@ -120,7 +120,7 @@ impl Here<'_> {
     async fn continue_from(&self, thread: Number, block: Block, comments: &[Comment]) -> Result<(), Undone> {
         let mirror = self.parts.mirror(&block.state).await?;
         let branches = self.parts.fetch_branches(&mirror, &self.repository, &block.state).await;
-        let (Ok([Some(base), Some(live)]), Some(_)) = (&branches, &block.state.facts.base.sha) else {
+        let Ok([Some(base), Some(live)]) = &branches else {
             return Box::pin(self.resume(block, None)).await;
         };
         let pushed = rebuild::pushed(&mirror.log(base, live).await?, Some(&block.id.short()));

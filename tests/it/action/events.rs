@@ -171,6 +171,24 @@ async fn a_comment_on_the_pull_request_finds_the_issues_session() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_persons_pull_request_is_mended_and_followed() {
+    let github = world().await;
+    let runner = Runner::new(&github);
+    github.push_as(REPO, "alice", "alices-work", &[("src/sum.sh", "echo $(($1 * $2))\n")]).unwrap();
+    let number = github.open_pull(REPO, "alice", "alices-work", "Multiply", "As asked.").unwrap();
+    ci_fails(&github, 2);
+    github.settled().await;
+    github.model().plays(round("*", "+"));
+    github.comment(REPO, number, "alice", "/code fix").unwrap();
+    let done = runner.on("issue_comment").await;
+    assert_eq!((done.output("outcome"), done.output("branch")), ("watching", "alices-work"), "{done:#?}");
+    github.ci_ends(REPO, "test", &JobPlay::passes()).unwrap();
+    let done = runner.on("workflow_run").await;
+    assert_eq!((done.output("outcome"), done.output("pull-request")), ("green", "2"), "{done:#?}");
+    assert_eq!(github.pulls(REPO).unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_commit_of_a_person_stands() {
     let github = world().await;
     let runner = Runner::new(&github);

@@ -5,7 +5,10 @@ use super::{
     runner::{Done, REPO, Runner},
     statuses, world,
 };
-use fixpoint::emulator::Emulator;
+use crate::support::plays::finish;
+use fixpoint::emulator::{Emulator, Fault, Trouble};
+use serde_json::json;
+use std::{fs, time::Duration};
 
 /// Three rounds and a fourth red; `between` happens after each run.
 async fn to_the_cap(between: impl Fn(&Emulator, u32)) -> (Emulator, Vec<Done>) {
@@ -136,4 +139,44 @@ fn github_comment(github: &Emulator, newest: &serde_json::Value) -> serde_json::
             && d.payload["comment"]["body"].as_str().unwrap_or_default().starts_with("/code")
     });
     asked.map_or_else(|| newest["comment"].clone(), |d| d.payload["comment"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f57_a_run_that_is_killed_in_a_round_goes_on_in_the_next_and_counts_once() {
+    let github = world().await;
+    let folder = tempfile::tempdir().unwrap();
+    let mortal = folder.path().join("fixpoint");
+    let program = env!("CARGO_BIN_EXE_fixpoint");
+    fs::write(&mortal, format!("#!/bin/sh\nexec timeout --signal KILL 8 {program} \"$@\"\n")).unwrap();
+    fs::set_permissions(&mortal, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    github.model().plays([finish("Never said").after(Duration::from_secs(3600))]);
+    github.comment(REPO, ISSUE, "alice", "/code mend the sum").unwrap();
+    let killed = Runner::new(&github).input("binary", mortal.to_str().unwrap());
+    let done = killed.on("issue_comment").await;
+    assert!(!done.success && github.pulls(REPO).unwrap().is_empty(), "{done:#?}");
+    github.model().plays(round("-", "+"));
+    let done = Runner::new(&github).run("schedule", json!({})).await;
+    assert_eq!(done.output("outcome"), "watching", "{done:#?}");
+    assert!(done.output("summary").contains("Round 1 of 3"), "{}", done.output("summary"));
+    assert_eq!((github.pulls(REPO).unwrap().len(), statuses(&github).len()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f44_a_push_that_the_comment_does_not_tell_of_is_counted() {
+    let github = world().await;
+    let runner = Runner::new(&github);
+    let lost = Trouble::Status { status: 502, retry_after: None };
+    github.faults().add(Fault::next("/repos/*/*/issues/comments/*", lost).on("PATCH").times(1_000));
+    github.model().plays(round("-", "*"));
+    github.comment(REPO, ISSUE, "alice", "/code mend the sum").unwrap();
+    let done = runner.on("issue_comment").await;
+    assert!(!done.success && done.log.contains("could not be kept"), "{done:#?}");
+    github.faults().clear();
+    github.model().plays(round("*", "/"));
+    ci_fails(&github, 1);
+    let done = runner.on("workflow_run").await;
+    assert_eq!(done.output("outcome"), "watching", "{done:#?}");
+    assert!(done.output("summary").contains("Round 2 of 3"), "{}", done.output("summary"));
+    assert_eq!((github.pulls(REPO).unwrap().len(), statuses(&github).len()), (1, 1));
+    assert_eq!(github.branches(REPO).unwrap().len(), 2);
 }
