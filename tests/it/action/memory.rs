@@ -6,9 +6,11 @@ use super::{
     statuses, world,
 };
 use crate::support::plays::finish;
+use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD as BASE64};
 use fixpoint::emulator::{Emulator, Fault, Trouble};
+use flate2::{read::ZlibDecoder, write::ZlibEncoder};
 use serde_json::json;
-use std::{fs, time::Duration};
+use std::{fs, io::Write as _, time::Duration};
 
 /// Three rounds and a fourth red; `between` happens after each run.
 async fn to_the_cap(between: impl Fn(&Emulator, u32)) -> (Emulator, Vec<Done>) {
@@ -89,6 +91,30 @@ async fn f44_a_block_that_is_put_back_grants_no_round() {
         let mut first = first.lock().unwrap();
         let old = first.get_or_insert_with(|| status.body.clone());
         github.edit_comment(REPO, status.id, "alice", old).unwrap();
+    })
+    .await;
+    capped(&github, &runs);
+}
+
+/// A block that says that no round was run yet.
+fn forged(body: &str) -> String {
+    const BEGIN: &str = "<!-- fixpoint-state:1:";
+    let (text, packed) = body.split_once(BEGIN).unwrap();
+    let packed = BASE64.decode(packed.trim_end_matches(" -->")).unwrap();
+    let mut held: serde_json::Value = serde_json::from_reader(ZlibDecoder::new(packed.as_slice())).unwrap();
+    assert!(held["state"]["facts"]["round"].as_u64().unwrap() > 0);
+    held["state"]["facts"]["round"] = json!(0);
+    held["state"]["facts"]["request"]["options"]["rounds"] = json!(20);
+    let mut zip = ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    zip.write_all(held.to_string().as_bytes()).unwrap();
+    format!("{text}{BEGIN}{} -->", BASE64.encode(zip.finish().unwrap()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f44_a_block_that_a_person_rewrites_grants_no_round() {
+    let (github, runs) = to_the_cap(|github, _| {
+        let status = statuses(github).pop().unwrap();
+        github.edit_comment(REPO, status.id, "alice", &forged(&status.body)).unwrap();
     })
     .await;
     capped(&github, &runs);
