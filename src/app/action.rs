@@ -245,6 +245,8 @@ async fn parts(
     let mut settings = configured::work(config, &engine.describe(), words.to_owned(), secrets);
     settings.action = Some(work::action::Settings { workflow: runner.workflow.clone() });
     let database = format!("sqlite:{}", folder.join("fixpoint.db").display());
+    let operator = Arc::new(settings);
+    let house = work::House::new(operator.clone(), engine.models());
     Ok(work::Parts {
         store: Store::open(&database).await?,
         github,
@@ -252,6 +254,7 @@ async fn parts(
         mirrors: Mirrors::new(folder.join("mirrors")),
         sandboxes,
         engine,
-        settings: Arc::new(settings),
+        settings: operator,
+        house,
     })
 }

@@ -3,6 +3,7 @@
 use super::GitHubError;
 use super::tokens::{Key, Tokens};
 use super::wire::Wire;
+use crate::domain::InstallationId;
 use secrecy::SecretString;
 use std::fmt;
 
@@ -77,6 +78,19 @@ impl Auth {
         match self {
             Self::App(tokens) => tokens.get(wire, key).await,
             Self::Given(token) => Ok(token.clone()),
+        }
+    }
+
+    /// May the installation write what this permission names? What a given token may is not to be learned: then no.
+    pub(super) async fn may_write(
+        &self,
+        wire: &Wire,
+        id: InstallationId,
+        permission: &str,
+    ) -> Result<bool, GitHubError> {
+        match self {
+            Self::App(tokens) => tokens.may_write(wire, id, permission).await,
+            Self::Given(_) => Ok(false),
         }
     }
 
