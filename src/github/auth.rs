@@ -76,7 +76,8 @@ impl Auth {
 
     pub(super) async fn get(&self, wire: &Wire, key: Key) -> Result<SecretString, GitHubError> {
         match self {
-            Self::App(tokens) => tokens.get(wire, key).await,
+            // On the heap: it stands within the future of every request.
+            Self::App(tokens) => Box::pin(tokens.get(wire, key)).await,
             Self::Given(token) => Ok(token.clone()),
         }
     }

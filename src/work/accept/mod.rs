@@ -127,7 +127,7 @@ async fn sort(parts: &Parts, delivery: &Delivery) -> Result<Settled, Unsettled> 
     match delivery::sort(&delivery.event, &payload, &us) {
         Sorted::Ignore(reason) => Ok(ignored(reason)),
         Sorted::Fact(fact) => fact::settle(parts, fact).await,
-        Sorted::Trigger(trigger) => trigger::settle(parts, app, *trigger, delivery.at).await,
+        Sorted::Trigger(trigger) => Box::pin(trigger::settle(parts, app, *trigger, delivery.at)).await,
     }
 }
 

@@ -54,7 +54,8 @@ async fn f44_the_cap_holds_over_runs_on_new_machines() {
     let before = github.requests().len();
     let again = runner.on("workflow_run").await;
     assert_eq!(again.output("outcome"), "not_green", "{again:#?}");
-    let writes = github.requests().split_off(before).into_iter().filter(|r| r.is_write());
+    let writes =
+        github.requests().split_off(before).into_iter().filter(fixpoint::emulator::Request::is_write);
     let writes: Vec<String> = writes.map(|r| format!("{} {}", r.method, r.bare_path())).collect();
     assert!(
         writes.iter().all(|w| w.ends_with("/access_tokens") || w.ends_with("/git-upload-pack")),
