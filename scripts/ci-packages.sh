@@ -23,6 +23,8 @@ done
 compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
 /usr/bin/python3 -c 'import pytest, pytest_timeout' 2>/dev/null || missing+=(python3-pytest python3-pytest-timeout)
 
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
     echo "missing: ${missing[*]} (install them, then run this again)" >&2

@@ -264,6 +264,11 @@ pub enum End {
     Failed(String),
 }
 
+/// A task as a line of history, for a round whose earlier conversation was not kept.
+pub fn recalled(task: &Task) -> Record {
+    Record::Said { message: tasks::task(task) }
+}
+
 /// Our own loop over models: the first is used where a turn names none.
 pub fn native(model: Box<dyn Model>, others: Vec<Box<dyn Model>>) -> Box<dyn Engine> {
     Box::new(native::Native::new(model, others))

@@ -112,7 +112,7 @@ impl Round<'_> {
     /// Says the task, unless an interrupted round has it already.
     async fn begin(&mut self) -> Result<(), End> {
         self.resumed = self.turn.resumed && history::start(&self.records).is_some();
-        if self.resumed { Ok(()) } else { self.say(tasks::task(self.turn)).await }
+        if self.resumed { Ok(()) } else { self.say(tasks::task(&self.turn.task)).await }
     }
 
     fn within_limits(&self) -> Result<(), End> {

@@ -1,12 +1,12 @@
 //! The task of a round as the model is told it, one function a kind.
 
-use super::{About, RedCheck, Task, Thread, Turn, caps, caps::middle, fence::Fence, prompt::TASK};
+use super::{About, RedCheck, Task, Thread, caps, caps::middle, fence::Fence, prompt::TASK};
 use crate::domain::text::Clean;
 use crate::llm::Message;
 
 /// The task as the first message of a round.
-pub(super) fn task(turn: &Turn) -> Message {
-    Message::user(match &turn.task {
+pub(super) fn task(task: &Task) -> Message {
+    Message::user(match task {
         Task::Request { about, instruction, plan, notes } => {
             let plan = plan.as_ref().map_or(String::new(), planned);
             request("Solve", about, instruction) + &plan + &comments(notes)

@@ -47,8 +47,10 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         github: github::Settings {
             api_url: github.api_url.clone(),
             web_url: github.web_url.clone(),
-            app_id: github.app_id.clone().unwrap_or_default(),
-            private_key: key,
+            identity: github::Identity::App {
+                id: github.app_id.clone().unwrap_or_default(),
+                private_key: key,
+            },
         },
         webhooks: WebhookSecrets { current: secret, old: github.webhook_secret_old.clone() },
         sandboxes,
@@ -58,7 +60,12 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
 }
 
 /// What the operator decided, as the worker needs it.
-fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<SecretString>) -> work::Settings {
+pub(super) fn work(
+    config: &Config,
+    engine: &str,
+    sandbox_words: String,
+    secrets: Vec<SecretString>,
+) -> work::Settings {
     let limits = &config.limits;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let half = u32::try_from(cores / 2).unwrap_or(1).max(1);
@@ -92,6 +99,7 @@ fn work(config: &Config, engine: &str, sandbox_words: String, secrets: Vec<Secre
         public_url: config.server.public_url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned()),
         secrets,
         lease: LEASE,
+        action: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Composition root: settings become running parts. Used by the program and by the tests.
 
+mod action;
 mod check;
 mod configured;
 pub mod doctor;
@@ -13,6 +14,8 @@ mod terminal;
 
 pub use crate::git::{Given, Head, Local, Unseen};
 pub use crate::store::{Store, Summary};
+pub use crate::work::action::{Ended, Ran};
+pub use action::{Action, action};
 pub use check::{Checked, Checker, End as CheckEnd};
 pub use configured::{engine, instance, local, settings};
 pub use observed::{Observed, observe};

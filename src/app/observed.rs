@@ -30,8 +30,10 @@ pub async fn observe(
         github::Settings {
             api_url: settings.api_url.clone(),
             web_url: settings.web_url.clone(),
-            app_id: settings.app_id.clone().context("github.app_id is not set")?,
-            private_key,
+            identity: github::Identity::App {
+                id: settings.app_id.clone().context("github.app_id is not set")?,
+                private_key,
+            },
         },
         http,
     )?;

@@ -167,8 +167,7 @@ impl Plan {
         let settings = github::Settings {
             api_url: self.api(),
             web_url: self.web.clone(),
-            app_id: id.to_owned(),
-            private_key: key,
+            identity: github::Identity::App { id: id.to_owned(), private_key: key },
         };
         Ok(GitHub::new(settings, http)?)
     }

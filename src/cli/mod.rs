@@ -1,5 +1,6 @@
 //! The commands of the program, a file each.
 
+mod action;
 mod completions;
 mod config;
 mod demo;
@@ -28,6 +29,8 @@ struct Cli {
 /// One variant a command; its arguments are its file's.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Do what one event of a GitHub Actions workflow asks for; the program behind the Action
+    Action(action::Args),
     /// Print what makes a shell complete the commands
     Completions(completions::Args),
     /// Print the configuration's example, or check one
@@ -59,6 +62,7 @@ enum Command {
 /// Reads the arguments, runs the command, gives the exit status.
 pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Action(args) => Box::pin(action::run(args)).await,
         Command::Completions(args) => Ok(completions::run(&args, &mut Cli::command())),
         Command::Config(args) => Ok(config::run(args)),
         Command::Demo(args) => demo::run(args).await,

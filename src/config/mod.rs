@@ -4,6 +4,7 @@
 //! A setting that does not exist is an error with its place in the file. Secrets are wrapped as they are read, and come
 //! as a value, from a file (`…_file`) or from the environment.
 
+mod action;
 mod flags;
 mod limits;
 mod place;
@@ -15,6 +16,7 @@ mod units;
 #[cfg(test)]
 mod tests;
 
+pub use action::{Inputs, Runner};
 pub use flags::Flags;
 pub use limits::Limits;
 pub use sections::{
@@ -228,7 +230,12 @@ pub fn file(flags: &Flags) -> Option<PathBuf> {
 
 /// The file that somebody names.
 fn named(flags: &Flags) -> Option<PathBuf> {
-    flags.config.clone().or_else(|| std::env::var_os(FILE_VARIABLE).map(PathBuf::from))
+    flags.config.clone().or_else(named_file)
+}
+
+/// A variable that is there and empty names no file: workflows cannot leave one out.
+fn named_file() -> Option<PathBuf> {
+    std::env::var_os(FILE_VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from)
 }
 
 /// The commented example, with every setting and its default.

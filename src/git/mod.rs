@@ -5,21 +5,26 @@
 
 mod apply;
 mod base;
+mod checkout;
 mod conflicts;
 mod diff;
 mod fetch;
 mod local;
+mod log;
 mod merge;
 mod mirrors;
 mod objects;
 mod pack;
+mod park;
 mod paths;
 mod program;
 mod push;
 mod tidy;
 
+pub use checkout::forget_credentials;
 pub use diff::Stat;
 pub use local::{Given, Head, Local, Objects, Unseen};
+pub use log::Logged;
 pub use merge::Merged;
 pub use mirrors::{Mirror, Mirrors};
 pub use objects::Signature;

@@ -1,7 +1,7 @@
 //! The App itself: who it is, and what GitHub says it has delivered to it.
 
 use super::repository::AccountRow;
-use super::{GitHub, GitHubError, Repository};
+use super::{GitHub, GitHubError, Identity, Repository};
 use crate::domain::{Actor, InstallationId, Repo, RepoId, Timestamp};
 use http::Method;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde_json::json;
 /// The App itself.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Its id; checks made by it are ours.
+    /// Its id; checks made by it are ours. 0 where a given token speaks: whose checks they are cannot be told then.
     pub id: u64,
     /// Its slug; its bot's login is `slug[bot]`.
     pub slug: String,
@@ -55,6 +55,16 @@ struct NamedRow {
     name: String,
 }
 
+#[derive(Deserialize)]
+struct FullRow {
+    id: RepoId,
+    name: String,
+    owner: AccountRow,
+}
+
+/// What stands for the installation where a given token speaks: it has one, but does not say which.
+const NO_INSTALLATION: InstallationId = InstallationId(1);
+
 #[derive(Clone, Deserialize)]
 struct DeliveryRow {
     id: u64,
@@ -73,11 +83,14 @@ struct DeliveryRow {
 const DELIVERY_PAGES: usize = 100;
 
 impl GitHub {
-    /// The App the key belongs to; asked once.
+    /// The App the key belongs to, asked once; with a given token, what was said of it.
     ///
     /// # Errors
     /// [`GitHubError::Unauthorized`] when GitHub does not know the App or its key.
     pub async fn app(&self) -> Result<App, GitHubError> {
+        if let Identity::Token { slug, .. } = &*self.identity {
+            return Ok(App { id: 0, slug: slug.clone() });
+        }
         let own = self.own.get_or_try_init(|| async {
             let row: AppRow = self.as_app.get(&self.as_app.url(["app"])).await?;
             Ok(App { id: row.id, slug: row.slug })
@@ -110,6 +123,10 @@ impl GitHub {
     /// # Errors
     /// [`GitHubError::NotFound`] where the App is not installed on it.
     pub async fn installed(&self, owner: &str, name: &str) -> Result<(InstallationId, Repo), GitHubError> {
+        if matches!(&*self.identity, Identity::Token { .. }) {
+            let found: FullRow = self.as_app.get(&self.as_app.url(["repos", owner, name])).await?;
+            return Ok((NO_INSTALLATION, Repo { id: found.id, owner: found.owner.login, name: found.name }));
+        }
         let url = self.as_app.url(["repos", owner, name, "installation"]);
         let installation: InstallationRow = self.as_app.get(&url).await?;
         // An App may not read a repository itself; what it mints a token for, however, is named in the answer.
@@ -133,8 +150,8 @@ impl GitHub {
 }
 
 impl Repository {
-    /// The App's bot, an account with an id of its own: what an author's address holds so that GitHub shows the bot
-    /// beside a commit (`ID+slug[bot]@users.noreply.github.com`). Asked once.
+    /// The bot that acts here, an account with an id of its own: what is ours is known by it, and an author's address
+    /// holds it so that GitHub shows the bot beside a commit (`ID+slug[bot]@users.noreply.github.com`). Asked once.
     ///
     /// # Errors
     /// Any of [`GitHubError`].
@@ -146,6 +163,18 @@ impl Repository {
             Ok(Actor::from(row))
         });
         bot.await.cloned()
+    }
+
+    /// The person whose own token was given, if it is one: an App's token is refused there.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`] but that refusal.
+    pub async fn token_owner(&self) -> Result<Option<Actor>, GitHubError> {
+        match self.client.get::<AccountRow>(&self.client.url(["user"])).await {
+            Ok(row) => Ok(Some(row.into())),
+            Err(GitHubError::Forbidden(_) | GitHubError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -49,6 +49,8 @@ pub struct Comment {
     pub url: String,
     /// When it was written, RFC 3339.
     pub created_at: String,
+    /// The issue or pull request it stands on.
+    pub thread: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -95,7 +97,7 @@ pub(super) fn is_newcomer(association: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct CommentRow {
+pub(super) struct CommentRow {
     id: CommentId,
     #[serde(default)]
     user: AccountRow,
@@ -106,6 +108,8 @@ struct CommentRow {
     html_url: String,
     #[serde(default)]
     created_at: String,
+    #[serde(default)]
+    issue_url: String,
 }
 
 #[derive(Deserialize)]
@@ -178,17 +182,13 @@ impl Repository {
 
     /// Our own comments with this marker.
     pub(super) async fn own_comments(&self, number: Number, marker: &str) -> Result<Vec<Own>, GitHubError> {
-        let app = self.github.app().await?;
-        let bot = format!("{}[bot]", app.slug);
-        let ours = |comment: &Comment| {
-            comment.app.map_or(comment.by_bot && comment.author.login == bot, |id| id == app.id)
-        };
+        let is_own = self.is_own().await?;
         let all = self.all_comments(number).await?.into_iter();
-        let own = all.filter(|comment| ours(comment) && comment.body.contains(marker));
+        let own = all.filter(|comment| comment.body.contains(marker) && is_own(comment));
         Ok(own.map(|comment| Own { id: comment.id.0, url: comment.url }).collect())
     }
 
-    async fn all_comments(&self, number: Number) -> Result<Vec<Comment>, GitHubError> {
+    pub(super) async fn all_comments(&self, number: Number) -> Result<Vec<Comment>, GitHubError> {
         let url = self.url(["issues", &number.to_string(), "comments"]);
         let rows: Vec<CommentRow> = self.client.list(&url, None, COMMENTS_READ).await?;
         Ok(rows.into_iter().map(Comment::from).collect())
@@ -222,6 +222,7 @@ impl From<CommentRow> for Comment {
             body: row.body,
             url: row.html_url,
             created_at: row.created_at,
+            thread: row.issue_url.rsplit('/').next().and_then(|n| n.parse().ok()).map(Number),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The only place that speaks GitHub's API (through octocrab on a service of our own).
 //!
-//! Tokens: one a repository and scope, cached in memory until ten minutes before their end, minted once however many
+//! An App's tokens: one a repository and scope, cached in memory until ten minutes before their end, minted once however many
 //! ask, minted again once on 401; never stored. Only reads are repeated by themselves: a write that may have taken
 //! effect is looked for by whoever wanted it. Answers are read into types of our own that hold no more than is used,
 //! because GitHub's answers vary more than octocrab's models allow.
 
 mod app;
+mod auth;
 mod checks;
 mod client;
 mod errors;
@@ -18,6 +19,7 @@ mod limits;
 mod logs;
 pub mod manifest;
 mod once;
+mod own;
 pub mod payload;
 mod pulls;
 mod registration;
@@ -29,6 +31,7 @@ mod tokens;
 mod wire;
 
 pub use app::{App, HookDelivery};
+pub use auth::{ACTIONS, Identity};
 pub use checks::{CheckAction, CheckShow};
 pub use errors::GitHubError;
 pub use files::{PullCommit, PullFile, placeable};
@@ -44,13 +47,14 @@ pub use tokens::Scope;
 
 use crate::domain::trust::Permission;
 use crate::domain::{Actor, InstallationId, Repo, RepoId, UserId};
+use auth::Auth;
 use client::Client;
 use secrecy::SecretString;
 use service::{Caller, Service};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use tokens::{Key, Tokens};
+use tokens::Key;
 use url::Url;
 
 /// Where and as whom.
@@ -60,10 +64,8 @@ pub struct Settings {
     pub api_url: Url,
     /// Where people read and git fetches: `https://github.com`.
     pub web_url: Url,
-    /// The App's id or client id: the JWT's issuer.
-    pub app_id: String,
-    /// The App's private key, PEM.
-    pub private_key: SecretString,
+    /// As whom.
+    pub identity: Identity,
 }
 
 /// A token with what git needs to use it.
@@ -73,11 +75,12 @@ pub struct Credential {
     pub token: SecretString,
 }
 
-/// A GitHub, as one App sees it. Clones share tokens, limits and kept answers.
+/// A GitHub, as one identity sees it. Clones share tokens, limits and kept answers.
 #[derive(Clone)]
 pub struct GitHub {
     as_app: Client,
     web: Url,
+    identity: Arc<Identity>,
     own: Arc<tokio::sync::OnceCell<App>>,
     bot: Arc<tokio::sync::OnceCell<Actor>>,
     permissions: moka::future::Cache<(RepoId, UserId), Permission>,
@@ -102,18 +105,19 @@ impl GitHub {
     /// # Errors
     /// [`GitHubError::Unauthorized`] when the private key cannot be read.
     pub fn new(settings: Settings, http: reqwest::Client) -> Result<Self, GitHubError> {
-        let tokens = Arc::new(Tokens::new(&settings.app_id, &settings.private_key)?);
+        let auth = Arc::new(Auth::new(&settings.identity)?);
         let mut api = settings.api_url;
         if !api.path().ends_with('/') {
             api.set_path(&format!("{}/", api.path()));
         }
         let wire = Arc::new(wire::Wire { api, http, limits: limits::Limits::default() });
-        let service = Service { wire, tokens, answers: service::answers(), caller: Caller::App };
+        let service = Service { wire, auth, answers: service::answers(), caller: Caller::App };
         let permissions =
             moka::future::Cache::builder().max_capacity(10_000).time_to_live(PERMISSION_KEPT).build();
         Ok(Self {
             as_app: Client::new(service),
             web: settings.web_url,
+            identity: Arc::new(settings.identity),
             own: Arc::default(),
             bot: Arc::default(),
             permissions,
@@ -125,6 +129,11 @@ impl GitHub {
         let caller = Caller::Repository(installation, repo.id);
         let client = Client::new(Service { caller, ..self.as_app.service.clone() });
         Repository { github: self.clone(), client, installation, repo: repo.clone() }
+    }
+
+    /// As whom it is spoken to.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// Where people read.
@@ -141,13 +150,13 @@ impl Repository {
     pub async fn credential(&self, scope: Scope) -> Result<Credential, GitHubError> {
         let service = &self.client.service;
         service.wire.limits.pass(Some(self.installation), false)?;
-        let token = service.tokens.get(&service.wire, self.key(scope)).await?;
+        let token = service.auth.get(&service.wire, self.key(scope)).await?;
         Ok(Credential { token })
     }
 
     /// Throws the cached token away (git was refused with 401).
     pub async fn forget_token(&self, scope: Scope) {
-        self.client.service.tokens.forget(self.key(scope), None).await;
+        self.client.service.auth.forget(self.key(scope), None).await;
     }
 
     /// What is left of the installation's hourly requests; `None` before the first answer.

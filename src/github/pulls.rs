@@ -53,7 +53,7 @@ pub struct PullRequest {
 }
 
 #[derive(Deserialize)]
-struct PullRow {
+pub(super) struct PullRow {
     number: Number,
     #[serde(default)]
     node_id: String,

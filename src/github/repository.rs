@@ -200,7 +200,7 @@ impl Repository {
     /// Any of [`GitHubError`].
     pub async fn may_write_workflows(&self) -> Result<bool, GitHubError> {
         let service = &self.client.service;
-        service.tokens.may_write(&service.wire, self.installation, "workflows").await
+        service.auth.may_write(&service.wire, self.installation, "workflows").await
     }
 
     /// A file of a commit or branch, up to GitHub's own megabyte; `None`: not there, or no file.

@@ -3,8 +3,9 @@
 //! It stands below octocrab as its `tower::Service`, for octocrab's own repeats writes on a 502, sends pages of other
 //! hosts than api.github.com without a token, and sleeps out rate limits inside the call.
 
+use super::auth::Auth;
 use super::errors::GitHubError;
-use super::tokens::{Key, Scope, Tokens};
+use super::tokens::{Key, Scope};
 use super::wire::{Answer, Outgoing, Wire};
 use crate::domain::{InstallationId, RepoId};
 use backon::{ExponentialBuilder, Retryable};
@@ -32,7 +33,7 @@ pub(super) enum Caller {
 #[derive(Clone)]
 pub(super) struct Service {
     pub(super) wire: Arc<Wire>,
-    pub(super) tokens: Arc<Tokens>,
+    pub(super) auth: Arc<Auth>,
     pub(super) answers: Answers,
     pub(super) caller: Caller,
 }
@@ -127,15 +128,15 @@ impl Service {
 
     pub(super) async fn bearer(&self, out: &Outgoing) -> Result<SecretString, GitHubError> {
         match self.caller.key(out) {
-            None => self.tokens.jwt(),
-            Some(key) => self.tokens.get(&self.wire, key).await,
+            None => self.auth.jwt(),
+            Some(key) => self.auth.get(&self.wire, key).await,
         }
     }
 
     pub(super) async fn refuse(&self, out: &Outgoing, bearer: &SecretString) {
         match self.caller.key(out) {
-            None => self.tokens.refuse_jwt(bearer),
-            Some(key) => self.tokens.forget(key, Some(bearer)).await,
+            None => self.auth.refuse_jwt(bearer),
+            Some(key) => self.auth.forget(key, Some(bearer)).await,
         }
     }
 }

@@ -65,8 +65,10 @@ impl Stub {
         let settings = Settings {
             api_url: url.parse().unwrap(),
             web_url: url.parse().unwrap(),
-            app_id: "Iv1.x".into(),
-            private_key: include_str!("test-app.pem").to_owned().into(),
+            identity: Identity::App {
+                id: "Iv1.x".into(),
+                private_key: include_str!("test-app.pem").to_owned().into(),
+            },
         };
         let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
         let github = GitHub::new(settings, http.build().unwrap()).unwrap();
@@ -443,8 +445,7 @@ async fn emulated() -> (crate::emulator::Emulator, Repository) {
     let settings = Settings {
         api_url: emulator.api_url().parse().unwrap(),
         web_url: emulator.web_url().parse().unwrap(),
-        app_id: app.client_id,
-        private_key: app.private_key_pem.into(),
+        identity: Identity::App { id: app.client_id, private_key: app.private_key_pem.into() },
     };
     let http =
         reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();

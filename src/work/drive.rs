@@ -110,7 +110,7 @@ impl Driver {
                 }
                 Phase::Publishing { .. } => After::Rest(None),
                 Phase::Watching { .. } => look::watching(self).await?,
-                Phase::Resting { .. } => look::resting(self).await?,
+                Phase::Resting { .. } => Box::pin(look::resting(self)).await?,
                 Phase::Waiting { since, .. } => self.waiting(since).await?,
                 Phase::Done { .. } => After::Rest(None),
             };

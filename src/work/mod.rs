@@ -4,6 +4,7 @@
 //! and looks, in that order, until nothing is left to do; then it gives the lease back with the moment it wants to be woken.
 
 mod accept;
+pub mod action;
 mod drive;
 mod effects;
 mod journal;
@@ -87,6 +88,8 @@ pub struct Settings {
     pub secrets: Vec<secrecy::SecretString>,
     /// How long a lease holds without a heartbeat.
     pub lease: Duration,
+    /// Where no database outlives the run: what is different then.
+    pub action: Option<action::Settings>,
 }
 
 /// How a sandbox is made.

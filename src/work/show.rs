@@ -1,7 +1,7 @@
 //! What GitHub should show of a session, rendered from its state and written only where it differs from what was last
 //! written. Coalescing, the last edit and the stale writer are no cases of their own.
 
-use super::{Halt, Parts, drive::Driver};
+use super::{Halt, Parts, action, drive::Driver};
 use crate::{
     domain::{
         Phase, Sha, State,
@@ -80,7 +80,12 @@ impl Driver {
         self.show_draft(&repository).await?;
         self.show_check(&repository).await?;
         self.show_second(&repository).await?;
-        self.show_label(&repository).await
+        self.show_label(&repository).await?;
+        if self.parts.settings.action.is_some() {
+            // Its block tells what has just been shown; where nothing was, this writes nothing.
+            self.show_status(&repository).await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn status_body(&self) -> Result<String, Halt> {
@@ -95,7 +100,9 @@ impl Driver {
             None => text,
         };
         let marker = marker(&self.lease, "status");
-        Ok(format!("{}\n\n{marker}", cut(&text, BODY_LIMIT - marker.len() - 2)))
+        let block = action::written(&self.parts, self.lease.session, &self.state).await?;
+        let hidden = format!("\n\n{marker}{block}");
+        Ok(format!("{}{hidden}", cut(&text, BODY_LIMIT - hidden.len())))
     }
 
     async fn show_status(&mut self, repository: &Repository) -> Result<(), Halt> {
@@ -165,6 +172,10 @@ impl Driver {
             return Ok(());
         }
         let app = self.parts.app().await?;
+        if app.id == 0 {
+            // With a workflow's own token our check run would stand among those of some workflow, as one of CI's.
+            return Ok(());
+        }
         let (title, summary) =
             say::check(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
         let conclusion = match &self.state.phase {
@@ -308,6 +319,6 @@ fn check_thing(head: &Sha) -> String {
     format!("check:{head}")
 }
 
-fn hash(content: &str) -> String {
+pub(super) fn hash(content: &str) -> String {
     hex::encode(Sha256::digest(content.as_bytes()))
 }

@@ -40,6 +40,13 @@ pub(super) async fn of(change: &Change) -> Result<Task, Halt> {
     })
 }
 
+/// What was asked, without what was said since.
+pub(super) fn request(facts: &Facts) -> Task {
+    let instruction = Clean::new(&facts.request.instruction);
+    let plan = facts.plan.as_deref().map(Clean::new);
+    Task::Request { about: about(facts), instruction, plan, notes: Vec::new() }
+}
+
 fn about(facts: &Facts) -> About {
     let thread = &facts.thread;
     About {

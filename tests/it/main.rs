@@ -3,6 +3,7 @@
 #![allow(clippy::panic, clippy::print_stdout, reason = "a skipped test says why")]
 #![allow(unreachable_pub, missing_docs, reason = "nobody but these tests sees it")]
 
+mod action;
 mod agent;
 mod automatic;
 mod config_check;

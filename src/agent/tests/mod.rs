@@ -302,7 +302,7 @@ proptest! {
     #[test]
     fn f18_an_issue_stays_inside_its_fence(body in "(\\PC|\n|# Task|<<<DATA [0-9a-f]{16}|DATA [0-9a-f]{16}>>>|```){0,80}") {
         let shown = clean(&body);
-        let Message::User { text } = tasks::task(&turn(request(&body))) else { panic!("not ours") };
+        let Message::User { text } = tasks::task(&request(&body)) else { panic!("not ours") };
         let label = text.split("`<<<DATA ").nth(1).and_then(|rest| rest.get(..16)).expect("a label").to_owned();
         let close = format!("\nDATA {label}>>>");
         let (outside, inside): (Vec<_>, Vec<_>) = text.split(&format!("\n<<<DATA {label} (")).enumerate().map(|(n, part)| {
@@ -323,9 +323,7 @@ fn notes_and_refusals_are_capped() {
     let notes = vec![Note { text: long.clone() }; 100];
     let Message::User { text } = prompt::notes(&notes) else { panic!("not ours") };
     assert!(text.len() < caps::NOTES * (caps::NOTE + 100));
-    let Message::User { text } = tasks::task(&turn(Task::Refused(vec![long; 100]))) else {
-        panic!("not ours")
-    };
+    let Message::User { text } = tasks::task(&Task::Refused(vec![long; 100])) else { panic!("not ours") };
     assert!(text.len() < caps::REASONS * (caps::LINE + 100) + 2000);
     assert!(history::start(&[Record::Said { message: Message::user(text) }]).is_some());
 }

@@ -113,8 +113,7 @@ impl Patient {
         let settings = github::Settings {
             api_url: settings.api_url.clone(),
             web_url: settings.web_url.clone(),
-            app_id: app_id.clone(),
-            private_key: key.clone(),
+            identity: github::Identity::App { id: app_id.clone(), private_key: key.clone() },
         };
         Some(GitHub::new(settings, self.http.clone()).map_err(|error| {
             Finding::fail(forge::APP, error.to_string())

@@ -28,7 +28,7 @@ pub(super) async fn settle(parts: &Parts, fact: Fact) -> Result<Settled, Unsettl
             Ok(entries(sessions.iter().map(|s| (s.id, Entry::Hint { head: head.clone() }))))
         }
         Fact::Push { place, branch, after, .. } => pushed(parts, &place, &branch, after).await,
-        Fact::Pull { place, number, action, .. } => pull(parts, &place, number, &action).await,
+        Fact::Pull { place, number, action, .. } => Box::pin(pull(parts, &place, number, &action)).await,
         Fact::IssueClosed { place, number } => {
             let Some(session) = store.session_of_issue(place.repo.id, number).await? else {
                 return Ok(ignored(NOT_OURS));

@@ -6,7 +6,7 @@ mod fact;
 mod second;
 mod trigger;
 
-use super::{Parts, worker::idle};
+use super::{Parts, action, worker::idle};
 use crate::{
     domain::{
         Entry, Number, RepoId, SessionId,
@@ -31,7 +31,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// Why a delivery could not be settled.
 #[derive(Debug, thiserror::Error)]
-enum Unsettled {
+pub(super) enum Unsettled {
     #[error("{0}")]
     GitHub(#[from] GitHubError),
     #[error("{0}")]
@@ -98,8 +98,12 @@ async fn set_aside(parts: &Parts, delivery: &Delivery, tries: u32, error: &Unset
     }
 }
 
-async fn settle(parts: &Parts, delivery: &Delivery) -> Result<(), Unsettled> {
-    let (fate, acceptance) = sort(parts, delivery).await?;
+/// Settles one delivery.
+pub(super) async fn settle(parts: &Parts, delivery: &Delivery) -> Result<(), Unsettled> {
+    let (fate, mut acceptance) = sort(parts, delivery).await?;
+    if parts.settings.action.is_some() {
+        action::announce(&mut acceptance);
+    }
     tracing::debug!(guid = delivery.guid, event = delivery.event, ?fate, "settled");
     match parts.store.accept(&delivery.guid, &fate, &acceptance).await {
         // Another delivery made the session in the meantime: settled anew, this one joins it.
@@ -123,7 +127,7 @@ async fn sort(parts: &Parts, delivery: &Delivery) -> Result<Settled, Unsettled> 
     match delivery::sort(&delivery.event, &payload, &us) {
         Sorted::Ignore(reason) => Ok(ignored(reason)),
         Sorted::Fact(fact) => fact::settle(parts, fact).await,
-        Sorted::Trigger(trigger) => trigger::settle(parts, app, *trigger, delivery.at).await,
+        Sorted::Trigger(trigger) => Box::pin(trigger::settle(parts, app, *trigger, delivery.at)).await,
     }
 }
 

@@ -7,7 +7,7 @@ mod logs;
 pub(super) use logs::Logs;
 
 use super::{
-    Halt,
+    Halt, Parts,
     drive::{After, Driver},
     rules,
 };
@@ -37,6 +37,10 @@ const ANNOTATED: usize = 20;
 
 /// Looks while CI runs, as multiples of the settle time: at 20 s they are 20 s, 1, 2 and 5 minutes.
 const LOOKS: [u32; 4] = [1, 3, 6, 15];
+
+/// Said where our own pushes cannot start CI.
+pub(super) const TOKEN_STARTS_NOTHING: &str = "a push with a workflow's own `GITHUB_TOKEN` starts no workflow. Give the Action \
+    an App's `app-id` and `private-key`, or close and open the pull request to start them by hand";
 
 /// A look while CI runs.
 pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
@@ -196,6 +200,9 @@ async fn judged(driver: &Driver, head: &Sha, pushed: Timestamp) -> Result<(Check
         }
         checks => checks?,
     };
+    if let Some(own) = own_workflow(&parts) {
+        without_workflow(&mut checks, own);
+    }
     checks.required = repository.required_checks(&state.facts.base.branch).await?;
     checks.required.extend_from_slice(&parts.house.holds.checks.require);
     // A rule may require a check of our own; it is not what CI says.
@@ -203,7 +210,7 @@ async fn judged(driver: &Driver, head: &Sha, pushed: Timestamp) -> Result<(Check
     annotate(&repository, &mut checks).await?;
     let mirror = parts.mirror(&state).await?;
     let workflows = match &state.facts.base.sha {
-        Some(base) => mirror.paths(base, 100_000).await?.iter().any(|p| p.starts_with(".github/workflows/")),
+        Some(base) => mirror.paths(base, 100_000).await?.iter().any(|p| is_workflow(&parts, p)),
         None => false,
     };
     let context = Context {
@@ -216,8 +223,35 @@ async fn judged(driver: &Driver, head: &Sha, pushed: Timestamp) -> Result<(Check
         expected: workflows,
         touches_workflows: false,
     };
-    let judgement = judge(&checks, &context);
+    let judgement = match judge(&checks, &context) {
+        Judgement::Settled(Verdict::NotStarted { .. })
+            if checks.workflow_runs.is_empty() && !parts.github.identity().starts_workflows() =>
+        {
+            Judgement::Settled(Verdict::NotStarted { why: TOKEN_STARTS_NOTHING.to_owned() })
+        }
+        judgement => judgement,
+    };
     Ok((checks, judgement))
+}
+
+/// The workflow that this process runs in, where it does.
+fn own_workflow(parts: &Parts) -> Option<&str> {
+    parts.settings.action.as_ref()?.workflow.as_deref()
+}
+
+/// A workflow that runs on a push, as far as its place tells; the one that we run in is none.
+fn is_workflow(parts: &Parts, path: &str) -> bool {
+    path.starts_with(".github/workflows/") && own_workflow(parts) != Some(path)
+}
+
+/// Our own workflow's runs stand on the head too, the one that asks among them: they are not CI.
+fn without_workflow(checks: &mut Checks, own: &str) {
+    let ours = |path: &str| path.split('@').next() == Some(own);
+    let runs = checks.workflow_runs.iter().filter(|run| ours(&run.path));
+    let suites: Vec<u64> = runs.map(|run| run.check_suite_id).filter(|suite| *suite != 0).collect();
+    checks.workflow_runs.retain(|run| !ours(&run.path));
+    checks.check_suites.retain(|suite| !suites.contains(&suite.id));
+    checks.check_runs.retain(|run| !suites.contains(&run.check_suite.id));
 }
 
 /// The verdict, with the logs of what is red read and sorted; what was seen is remembered.

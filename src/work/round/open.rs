@@ -294,12 +294,17 @@ async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Ha
         let files = instructions.as_ref().map_or("", Clean::as_str);
         instructions = Some(Clean::plain(format!("{files}\n\n{own}").trim_start()));
     }
+    let mut history = records(lines);
+    if history.is_empty() && facts.round > 1 {
+        // The conversation was not kept: what the rounds are for is told again.
+        history.push(agent::recalled(&task::request(facts)));
+    }
     let resumed = lines.iter().any(|l| (l.request, l.round) == (facts.request_no, facts.round));
     let turn = Turn {
         repository: facts.repo.to_string(),
         instructions,
         task: task::of(change).await?,
-        history: records(lines),
+        history,
         resumed,
         model: parts.house.model.clone(),
         template: template(change).await?,

@@ -212,8 +212,10 @@ fn settings(
         github: github::Settings {
             api_url: url(github.api_url()),
             web_url: url(github.web_url()),
-            app_id: app.app_id.to_string(),
-            private_key: SecretString::from(app.private_key_pem.clone()),
+            identity: github::Identity::App {
+                id: app.app_id.to_string(),
+                private_key: SecretString::from(app.private_key_pem.clone()),
+            },
         },
         webhooks: WebhookSecrets { current: secret, old: None },
         sandboxes,
@@ -240,6 +242,7 @@ fn settings(
             secrets: Vec::new(),
             // As in earnest: on a busy machine a disk can stand still for many seconds.
             lease: Duration::from_secs(60),
+            action: None,
         },
         engine: engine(github, &[]),
         data,
