@@ -233,7 +233,7 @@ async fn parts(
 ) -> anyhow::Result<work::Parts> {
     let config = &Config { data_dir: folder.to_owned(), ..config.clone() };
     let engine = configured::engine(config, &http)?;
-    let sandboxes = configured::sandboxes(config).await?;
+    let sandboxes = configured::sandboxes(config, "").await?;
     sandboxes.check().await?;
     let words = match config.sandbox.kind {
         Engine::Docker => "no network, no credential",

@@ -39,6 +39,7 @@ impl Pushed {
             commit: self.commit.clone(),
             tree: self.tree.clone(),
             summary: self.subject.clone(),
+            description: None,
             flags: Vec::new(),
             survey: Survey::default(),
             ask_first: false,
