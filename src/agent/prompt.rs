@@ -1,5 +1,5 @@
 //! Every sentence the model reads from us. Text of people enters only as [`Clean`]; what people without write access or a
-//! machine wrote stands inside a [`Fence`].
+//! machine wrote stands inside a `Fence`.
 
 use super::{Note, Turn, caps, caps::middle, tasks::comments};
 use crate::domain::text::Clean;

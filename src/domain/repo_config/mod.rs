@@ -63,7 +63,7 @@ type Places = BTreeMap<String, (u64, u64)>;
 /// What came of reading a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Read {
-    /// The settings. Beside a mistake these are the defaults but for what the file closes: see [`RepoConfig::closing`].
+    /// The settings. Beside a mistake these are the defaults but for what the file closes: see `RepoConfig::closing`.
     pub config: RepoConfig,
     /// What could not be used, from top to bottom.
     pub mistakes: Vec<Mistake>,

@@ -1,8 +1,8 @@
 //! One event, one run, no server: the same settling and the same driver, with a database that ends with the run.
 //!
-//! What must outlive it goes along in a hidden block of the status comment ([`block`]). At the start of a run the sessions
-//! that the event is about are taken up from there ([`restore`]), or from the branch where the block is gone or older than
-//! what was pushed ([`rebuild`]). The run ends when nothing is left that the next event would not tell of.
+//! What must outlive it goes along in a hidden block of the status comment (`block`). At the start of a run the sessions
+//! that the event is about are taken up from there (`restore`), or from the branch where the block is gone or older than
+//! what was pushed (`rebuild`). The run ends when nothing is left that the next event would not tell of.
 
 mod block;
 mod parked;
