@@ -153,12 +153,20 @@ impl Repository {
         if let Some(known) = self.github.permissions.get(&key).await {
             return Ok(known);
         }
+        self.permission_now(actor).await
+    }
+
+    /// The same, asked anew: before something is published a minute is too old.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`]; whoever asks refuses then.
+    pub async fn permission_now(&self, actor: &Actor) -> Result<Permission, GitHubError> {
         let url = self.url(["collaborators", &actor.login, "permission"]);
         let row: Option<PermissionRow> = self.client.find(&url).await?;
         let found = row
             .filter(|row| row.user.id == actor.id.0)
             .map_or(Permission::None, |row| Permission::parse(&row.permission));
-        self.github.permissions.insert(key, found).await;
+        self.github.permissions.insert((self.repo.id, actor.id), found).await;
         Ok(found)
     }
 

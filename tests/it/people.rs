@@ -154,3 +154,22 @@ async fn retry_counts_anew() {
     assert!(t.phases().await.ends_with("queued → working(1) → publishing → watching → resting(green)"));
     t.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn t1_permission_is_asked_again_before_the_push() {
+    let mut t = fixpoint().await;
+    t.github.collaborator(&t.repo, "erin", Permission::Write).unwrap();
+    t.model_plays([
+        edit("src/sum.sh", "$1 - $2", "$1 + $2"),
+        shell("true").after(std::time::Duration::from_secs(2)),
+        finish("Add"),
+    ]);
+    t.comment("/code").by("erin").on(ISSUE);
+    t.until_shown(2).await;
+    t.github.collaborator(&t.repo, "erin", Permission::Read).unwrap();
+    t.settle().await;
+    assert!(t.phases().await.ends_with("publishing → done(refused)"), "{}", t.phases().await);
+    assert_eq!(t.github.branches(&t.repo).unwrap(), ["main"], "nothing is pushed");
+    assert!(t.said().concat().contains("no write access any more"), "{:?}", t.said());
+    t.end().await;
+}

@@ -137,8 +137,6 @@ pub enum Subject {
     Button(u64),
     /// CI of a commit, by the repository's rule.
     Checks,
-    /// A person at the machine that fixpoint runs on.
-    Operator,
 }
 
 impl Subject {

@@ -222,13 +222,13 @@ impl Next<'_> {
                 self.answer(Outcome::StoodDown { head });
             }
             NotPushed::Refused { reason } => match &mut self.facts().guest {
-                // Whether a person's branch can be pushed to is only known by trying, and tried once.
-                Some(guest) => {
+                // Whether a fork's branch can be pushed to is only known by trying, and tried once.
+                Some(guest) if guest.fork.is_some() => {
                     guest.pushable = false;
                     self.note_result("kept as a patch");
                     self.answer(Outcome::PatchOffered);
                 }
-                None => {
+                _ => {
                     self.note_result("not pushed");
                     self.answer(Outcome::Refused { why: reason });
                 }

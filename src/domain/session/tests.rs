@@ -396,6 +396,9 @@ fn what_cannot_be_pushed_is_offered_as_a_patch() {
     told_before.work().work();
     assert_eq!(told_before.story(), "queued → working(1) → resting(patch_offered)");
     let mut tried = Told::guest(Job::Run, true);
+    if let Some(guest) = &mut tried.state.facts.guest {
+        guest.fork = Some(Repo { id: RepoId(2), owner: "bob".to_owned(), name: "calendar".to_owned() });
+    }
     tried.work().work().take(Entry::NotPushed { why: NotPushed::Refused { reason: "403".to_owned() } });
     assert!(tried.story().ends_with("publishing → resting(patch_offered)"), "{}", tried.story());
     tried.take(ask("again")).work().work();

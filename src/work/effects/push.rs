@@ -2,7 +2,10 @@
 
 use super::{Done, Halt, Undone};
 use crate::{
-    domain::{Entry, Repo, Sha, say, session::NotPushed},
+    domain::{
+        Entry, Repo, Sha, say,
+        session::{NotPushed, Subject},
+    },
     git::GitError,
     github::{Repository, Scope},
     work::{drive::Driver, show},
@@ -33,6 +36,12 @@ impl Driver {
             ));
         }
         let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
+        if !self.may_still_ask(repository).await? {
+            self.keep_unpushed(&mirror, commit).await?;
+            let reason = "whoever asked for it has no write access any more".to_owned();
+            let why = NotPushed::Refused { reason };
+            return Err(Undone::Never("not pushed".to_owned(), vec![Entry::NotPushed { why }]));
+        }
         let mut remote = self.parts.remote(repository, Scope::Push).await?;
         let mut forbidden = Vec::new();
         match fork {
@@ -73,6 +82,11 @@ impl Driver {
             }
             Err(other) => Err(Undone::Later(other.to_string(), Duration::from_secs(5))),
         }
+    }
+
+    /// Permission is asked again before anything is published: the round may have taken an hour.
+    async fn may_still_ask(&self, repository: &Repository) -> Result<bool, Undone> {
+        Ok(repository.permission_now(&self.state.facts.request.asker).await?.may_command())
     }
 
     /// What could not be pushed is kept as a patch.
