@@ -2,10 +2,7 @@
 
 use super::{Done, Halt, Undone};
 use crate::{
-    domain::{
-        Entry, Repo, Sha, say,
-        session::{NotPushed, Subject},
-    },
+    domain::{Entry, Repo, Sha, say, session::NotPushed},
     git::GitError,
     github::{Repository, Scope},
     work::{drive::Driver, show},
