@@ -131,7 +131,7 @@ fn paths(holds: &Effective) -> String {
 fn ask(ask: Ask) -> &'static str {
     match ask {
         Ask::Always => "a person is asked before every push",
-        _ => "auto; on a public repository a person is asked where strangers' text met CI's secrets",
+        _ => "auto: what the policy allows is pushed",
     }
 }
 

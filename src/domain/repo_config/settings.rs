@@ -195,8 +195,7 @@ pub struct PathSettings {
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum Publish {
-    /// Where the operator wants it, and on a public repository where strangers' text reached the model and CI would hand
-    /// the change secrets.
+    /// Where the operator wants it.
     Auto,
     /// Always.
     Ask,
