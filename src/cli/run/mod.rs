@@ -110,6 +110,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut show = Show::new(args.json);
     let done = Box::pin(worked(&args, config, &place, &run, &mut show, &stop)).await;
     run.clear_away();
+    if done.is_err() {
+        note.outcome = Some("error".to_owned());
+        run.write(&note)?;
+    }
     let end = done?;
     (note.outcome, note.branch, note.commit) = end.noted();
     run.write(&note)?;
