@@ -1,5 +1,6 @@
 //! What may be published, decided on the very tree that would be pushed.
 
+pub mod exposure;
 mod paths;
 mod refuse;
 mod secrets;

@@ -374,6 +374,11 @@ impl Facts {
         matches!(self.tally, Some((green, all)) if all > 0 && green == all)
     }
 
+    /// Does text by people without write access reach the model? On a stranger's pull request the files themselves are theirs.
+    pub fn reads_strangers(&self) -> bool {
+        !self.thread.trusted && (self.guest.is_some() || !self.thread.body.is_empty())
+    }
+
     /// The rounds of the present request change nothing.
     pub fn is_read_only(&self) -> bool {
         self.request.job.is_read_only()

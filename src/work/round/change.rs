@@ -3,7 +3,7 @@
 use crate::{
     domain::{
         Sha, State,
-        policy::{Flag, Ruling, Survey, rule, survey},
+        policy::{Flag, Ruling, Survey, exposure, rule, survey},
         repo_config::Update,
         say,
         session::{Cause, Ending},
@@ -13,6 +13,9 @@ use crate::{
     work::{Halt, Parts, drive::Driver, journal::loose},
 };
 use secrecy::ExposeSecret;
+
+/// Paths of a base that are looked through for workflows.
+const PATHS: usize = 100_000;
 
 /// What a round changes, seen from the host.
 pub(in crate::work) struct Change {
@@ -145,7 +148,9 @@ impl Change {
         if self.state.facts.guest.as_ref().is_some_and(|guest| !guest.pushable) {
             self.keep(&self.first_tree, &tree).await?;
         }
-        let ask_first = self.parts.settings.ask_first;
+        let tainted = facts.tainted || facts.reads_strangers();
+        let exposed = tainted && self.is_exposed().await?;
+        let ask_first = self.parts.house.holds.ask.asks(tainted, exposed);
         let description = None;
         Ok(Ending::Changed {
             commit,
@@ -158,6 +163,17 @@ impl Change {
             takes_in,
             rewrites,
         })
+    }
+
+    /// Would CI hand the change something worth having? By the base's workflows.
+    async fn is_exposed(&self) -> Result<bool, Halt> {
+        let base = self.state.facts.base.sha.as_ref().unwrap_or(&self.start);
+        let mut workflows = Vec::new();
+        for path in self.mirror.paths(base, PATHS).await?.iter().filter(|path| exposure::is_workflow(path)) {
+            let file = self.mirror.file(base, path, exposure::WORKFLOW).await?.unwrap_or_default();
+            workflows.push(String::from_utf8_lossy(&file).into_owned());
+        }
+        Ok(exposure::is_exposed(workflows.iter().map(String::as_str)))
     }
 
     async fn made(&self, tree: &Sha, parents: &[Sha], summary: &str) -> Result<Sha, Halt> {

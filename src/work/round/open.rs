@@ -310,7 +310,5 @@ async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Ha
         template: template(change).await?,
         limits: parts.settings.limits.clone(),
     };
-    // On a stranger's pull request the files themselves are theirs.
-    let untrusted = !facts.thread.trusted && (facts.guest.is_some() || !facts.thread.body.is_empty());
-    Ok((turn, untrusted))
+    Ok((turn, facts.reads_strangers()))
 }
