@@ -27,10 +27,8 @@ impl Driver {
     pub(super) async fn push(&mut self, repository: &Repository, push: Push<'_>) -> Result<Done, Undone> {
         let Push { branch, commit, expected, fork, rewrites } = push;
         if self.state.facts.in_merge_queue {
-            return Err(Undone::Later(
-                "the pull request stands in a merge queue".to_owned(),
-                Duration::from_secs(60),
-            ));
+            let why = "the pull request stands in a merge queue".to_owned();
+            return Err(Undone::Later(why, self.parts.settings.limits.settle));
         }
         let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
         if !self.may_still_ask(repository).await? {
