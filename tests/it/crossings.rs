@@ -288,6 +288,7 @@ async fn in_the_merge_queue_nothing_is_pushed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_base_is_followed() {
     let mut t = watching(3).await;
+    t.settle().await;
     t.github.push_as(&t.repo, "alice", "stable", &[("OLD.md", "old\n")]).unwrap();
     t.github.retarget(&t.repo, t.pull().number, "alice", "stable").unwrap();
     t.settle().await;
