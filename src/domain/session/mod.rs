@@ -4,6 +4,7 @@ mod asked;
 mod ci;
 mod effect;
 mod entry;
+mod outcome;
 mod outside;
 mod own;
 mod request;
@@ -14,8 +15,9 @@ mod tests;
 
 pub use effect::{Effect, Message, Subject};
 pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Whose};
+pub use outcome::Outcome;
 pub use request::{Job, LineComment, LineNote, Request};
 pub use state::{
-    Approval, Base, Exception, Facts, Guest, Outcome, Phase, Pull, Question, RoundNote, Spent, State, Thread,
+    Approval, Base, Exception, Facts, Guest, Phase, Pull, Question, RoundNote, Spent, State, Thread,
 };
 pub use step::{IllegalTransition, OnPull, Start, Step, start, step};
