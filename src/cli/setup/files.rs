@@ -138,7 +138,7 @@ mod tests {
             slug: "acme-fixpoint".into(),
             install: Url::parse("https://github.com/apps/acme-fixpoint/installations/new").unwrap(),
             settings: None,
-            key: "-----BEGIN RSA PRIVATE KEY-----\nabc\n".into(),
+            key: include_str!("../../emulator/app-key-of-the-emulator.pem").into(),
             secret: "s".repeat(40).into(),
             secret_unknown: false,
             made: true,
