@@ -45,9 +45,23 @@ fn question(state: &State) -> String {
     }
 }
 
-/// What can be done: the first line that names a command.
+/// What can be done: the first line that names a command. Where nothing can, why.
 fn act(face: &face::Face) -> String {
-    face.lines.iter().find(|line| line.contains("`/")).cloned().unwrap_or_default()
+    let names_a_command = face.lines.iter().find(|line| line.contains("`/"));
+    names_a_command.or(face.lines.first()).cloned().unwrap_or_default()
+}
+
+/// What can be written, for those who ask.
+pub fn help(word: &str) -> String {
+    format!(
+        "`/{word}` does what the issue says, `/{word} <instruction>` does that, `/{word} plan` only plans, `/{word} approve` says yes, \
+         `/{word} status`, `/{word} retry`, `/{word} stop`; on pull requests also `/{word} fix` (red CI), `/{word} rebase`, `/{word} review`."
+    )
+}
+
+/// Where nothing is being worked on.
+pub fn idle(word: &str) -> String {
+    format!("Nothing is being worked on here. `/{word} <instruction>` begins.")
 }
 
 fn ending(to: &str, status_url: &str) -> String {
