@@ -18,7 +18,9 @@ const BY = { comment: "commented", note: "commented", pull: "opened this pull re
 
 // A comment's line ends are seen as such, a check run's are not.
 function face(kind, text) {
-    const body = marked.parse(text.trim(), { gfm: true, breaks: kind !== "check" });
+    // GitHub shows a whole commit's name as a link of seven digits.
+    const short = text.trim().replace(/\b([0-9a-f]{7})[0-9a-f]{33}\b/g, "[`$1`](#)");
+    const body = marked.parse(short, { gfm: true, breaks: kind !== "check" });
     // Folds are shown closed, as they come.
     return `<div class="box"><div class="head"><b>fixpoint-acme</b> <span class="bot">bot</span> ${BY[kind]}</div>
         <article class="markdown-body">${body}</article></div>`;

@@ -22,7 +22,12 @@ pub fn message(
     let (first, second) = match message {
         // It stands at the start of a line, where the same words may mean something else.
         Message::CannotFollow { text } => (text::harmless(&words::inline(text, LIMIT)), String::new()),
-        Message::Answer | Message::Question | Message::Status { .. } => {
+        Message::Status { .. } => {
+            let face = face::face(&voice);
+            let more = face.lines.first().filter(|first| **first != act(&face));
+            (face.lead.clone(), [more.map_or(String::new(), |more| format!("{more}\n")), act(&face)].concat())
+        }
+        Message::Answer | Message::Question => {
             let face = face::face(&voice);
             (face.lead.clone(), [question(state), act(&face)].concat())
         }
@@ -54,14 +59,15 @@ fn act(face: &face::Face) -> String {
 /// What can be written, for those who ask.
 pub fn help(word: &str) -> String {
     format!(
-        "`/{word}` does what the issue says, `/{word} <instruction>` does that, `/{word} plan` only plans, `/{word} approve` says yes, \
-         `/{word} status`, `/{word} retry`, `/{word} stop`; on pull requests also `/{word} fix` (red CI), `/{word} rebase`, `/{word} review`."
+        "`/{word}` does what the issue says, `/{word} <text>` what the text says, `/{word} plan` only plans. `/{word} approve` \
+         says yes, `/{word} status` tells, `/{word} retry` tries again, `/{word} stop` ends it. On pull requests also: \
+         `/{word} fix` (red CI), `/{word} rebase`, `/{word} review`."
     )
 }
 
 /// Where nothing is being worked on.
 pub fn idle(word: &str) -> String {
-    format!("Nothing is being worked on here. `/{word} <instruction>` begins.")
+    format!("Nothing is being worked on here. `/{word} <text>` begins.")
 }
 
 fn ending(to: &str, status_url: &str) -> String {

@@ -10,7 +10,7 @@ mod work;
 
 use super::*;
 use crate::domain::{Entry, Step, session::Effect, step, verdict::Verdict};
-use page::{Chapter, Place, Shown};
+use page::{Chapter, Place};
 use std::collections::BTreeSet;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tour/README.md");
@@ -75,7 +75,7 @@ fn every_command_stands_in_a_code_span() {
 }
 
 #[test]
-fn every_outcome_has_its_place_in_the_tour() {
+fn f56_every_outcome_has_its_place_in_the_tour() {
     let chapters = chapters();
     let shown: BTreeSet<&str> = chapters
         .iter()
@@ -150,7 +150,17 @@ fn name(outcome: &Outcome) -> &'static str {
 
 /// The second round is pushed and CI runs.
 fn watching() -> State {
-    state(Phase::Watching { since: Timestamp(0) })
+    with(state(Phase::Watching { since: Timestamp(0) }), open_round)
+}
+
+/// A round of a pull request that is there already.
+fn working() -> State {
+    with(state(Phase::Working), |facts| {
+        open_round(facts);
+        facts.rounds[1].commit = None;
+        facts.head = Some(sha('9'));
+        facts.failures = vec![red()];
+    })
 }
 
 fn resting(outcome: Outcome) -> State {
@@ -177,7 +187,7 @@ fn taken(state: &State, entry: Entry) -> (State, Vec<Effect>) {
 
 /// CI has spoken about the head.
 fn judged(verdict: Verdict) -> State {
-    judged_in(&with(watching(), open_round), verdict)
+    judged_in(&watching(), verdict)
 }
 
 fn judged_in(state: &State, verdict: Verdict) -> State {
@@ -207,8 +217,13 @@ fn red_verdict() -> Verdict {
 }
 
 fn lost(why: &str) -> Verdict {
-    let failure =
-        Failure { check: "test (macos)".into(), kind: Kind::Infrastructure, line: String::new(), ..red() };
+    let failure = Failure {
+        check: "test (macos)".into(),
+        kind: Kind::Infrastructure,
+        line: String::new(),
+        excerpt: String::new(),
+        ..red()
+    };
     Verdict::Infrastructure { failures: vec![failure], why: why.into() }
 }
 

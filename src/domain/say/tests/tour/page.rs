@@ -127,10 +127,9 @@ fn line_ends(text: &str) -> String {
     for (at, line) in lines.iter().enumerate() {
         code ^= line.starts_with("```");
         let next = lines.get(at + 1).copied().unwrap_or_default();
-        let plain = |line: &str| {
-            !line.is_empty() && !line.starts_with(['|', '<', '`', '#']) || line.starts_with("`/")
-        };
-        let starts = next.starts_with(|c: char| c.is_ascii_digit());
+        let block = ["|", "<", "```", "# ", "##"];
+        let plain = |line: &str| !line.is_empty() && !block.iter().any(|sign| line.starts_with(sign));
+        let starts = next.split_once(". ").is_some_and(|(n, _)| n.parse::<u32>().is_ok());
         let breaks = !code && plain(line) && plain(next) && !starts && *line != ">" && next != ">";
         out.push_str(line);
         out.push_str(if breaks { "  \n" } else { "\n" });

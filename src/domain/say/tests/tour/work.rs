@@ -12,7 +12,7 @@ pub(super) fn while_it_works() -> Chapter {
     };
     let queue = taken(&watching(), Entry::MergeQueue { inside: true }).0;
     let conflict = taken(&watching(), Entry::Conflicted { base: sha('b') }).0;
-    let more = with(state(Phase::Working), |facts| {
+    let more = with(working(), |facts| {
         facts.failures = vec![red()];
         facts.kept = vec![facts.request.clone()];
         facts.notes = vec!["a".into(), "b".into()];
@@ -33,11 +33,7 @@ pub(super) fn while_it_works() -> Chapter {
                 open_round(facts);
             }),
         ),
-        comment(
-            "Another round",
-            "CI was red because of the change, and the agent was told.",
-            &with(state(Phase::Working), |facts| facts.failures = vec![red()]),
-        ),
+        comment("Another round", "CI was red because of the change, and the agent was told.", &working()),
         comment(
             "Its push",
             "For a moment, between the round and its checks.",
@@ -68,7 +64,7 @@ pub(super) fn while_it_works() -> Chapter {
         comment(
             "Stopping",
             "Somebody wrote stop while it could not stop at once.",
-            &with(state(Phase::Working), |facts| facts.stopping = true),
+            &with(working(), |facts| facts.stopping = true),
         ),
     ];
     Chapter { title: "While it works", shown }
@@ -77,7 +73,7 @@ pub(super) fn while_it_works() -> Chapter {
 pub(super) fn ready() -> Chapter {
     let survey = crate::domain::policy::survey(&pulls::change());
     let surveyed = |state: State| with(state, |facts| facts.survey = Some(survey.clone()));
-    let green = || judged_in(&surveyed(with(watching(), open_round)), Verdict::Green { tally: (9, 9) });
+    let green = || judged_in(&surveyed(watching()), Verdict::Green { tally: (9, 9) });
     let flagged = |flags: Vec<Flag>| {
         let state = with(watching(), |facts| facts.flags = flags);
         judged_in(&surveyed(with(state, open_round)), Verdict::Green { tally: (9, 9) })
@@ -133,11 +129,7 @@ pub(super) fn over() -> Chapter {
     let done = |entry| taken(&watching(), entry).0;
     let stopped = {
         let by = Actor { id: UserId(3), login: "alice".into() };
-        taken(
-            &with(state(Phase::Working), |facts| facts.failures = vec![red()]),
-            Entry::Asked { ask: crate::domain::session::Ask::Stop { by } },
-        )
-        .0
+        taken(&working(), Entry::Asked { ask: crate::domain::session::Ask::Stop { by } }).0
     };
     let asked = state(Phase::Waiting {
         question: Question::Agent { text: "One page or none?".into() },
