@@ -95,7 +95,7 @@ try {
                 await tab.devtools("Emulation.setEmulatedMedia", { features });
                 const whole = { format: "png", captureBeyondViewport: true };
                 const { data } = await tab.devtools("Page.captureScreenshot", whole);
-                const picture = sharp(Buffer.from(data, "base64")).png({ palette: true, colours: 32, effort: 10 });
+                const picture = sharp(Buffer.from(data, "base64")).png({ palette: true, colours: 16, effort: 10 });
                 const { size: bytes } = await picture.toFile(resolve(folder, `${name}-${size}-${value}.png`));
                 if (bytes > 150_000) throw new Error(`${name}-${size}-${value}.png has ${bytes} bytes`);
             }

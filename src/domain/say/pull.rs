@@ -86,7 +86,7 @@ fn table(voice: &Voice<'_>) -> String {
     let (facts, context) = (voice.facts(), voice.context);
     let cell = |text: &str| words::inline(text, 400).replace('|', "\\|");
     let mut rows = format!(
-        "| | |\n|---|---|\n| asked by | {} in {} |\n",
+        "| | |\n|---|---|\n| asked | by {} in {} |\n",
         words::code(&facts.request.asker.login, 60).replace('|', "\\|"),
         voice.thread()
     );

@@ -96,7 +96,27 @@ pub(super) fn needed() -> Chapter {
         ),
         comment("An empty repository", "There is nothing to start from.", &cannot(empty)),
     ];
-    Chapter { title: "When it needs somebody", shown }
+    Chapter { title: "When it needs somebody", shown: shown.into_iter().chain([mistaken()]).collect() }
+}
+
+/// The repository's configuration has mistakes, which are said under whatever else is said.
+fn mistaken() -> Shown {
+    use crate::domain::repo_config::{Effective, Operator, read};
+    let operator = Operator {
+        limits: Limits::default(),
+        day_micros: 50_000_000,
+        ask_first: false,
+        deny: Vec::new(),
+        workflows: false,
+        models: Vec::new(),
+        images: Vec::new(),
+    };
+    let file = read(b"rounds: 2\nchecks:\n  ignore: [a, {b: 1}]\nroundss: 3\n");
+    let remark = Effective::of(file, &operator, false).remark().unwrap();
+    let when = "`.github/fixpoint.yml` cannot be read; seen under every status comment until it can.";
+    let mut shown = comment("A mistake in the configuration", when, &watching());
+    shown.text.push_str(&format!("\n\n{remark}"));
+    shown
 }
 
 pub(super) fn outside_the_code() -> Chapter {
@@ -175,8 +195,6 @@ pub(super) fn messages() -> Chapter {
     let not_green = judged_in(&with(watching(), third_round), red_verdict());
     let off = "fixpoint is switched off in this repository: `enabled: false` in `.github/fixpoint.yml`.";
     let off = with(early(Phase::Done { outcome: Outcome::CannotBegin { why: off.into() } }), |_| {});
-    let mistakes = crate::domain::repo_config::read(b"rounds: 2\nchecks:\n  ignore: [a, {b: 1}]\n").mistakes;
-    assert_eq!(mistakes.len(), 1);
     let shown = vec![
         note(
             "Not green",

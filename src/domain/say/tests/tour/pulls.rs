@@ -136,6 +136,8 @@ pub(super) fn bodies() -> Chapter {
     ];
     let of = |state: &State, survey| pull(state, &Context { survey: Some(survey), ..context(&limits) });
     let first = with(watching(), |facts| (facts.tally, facts.round) = (None, 1));
+    let filled = "#### What\n\nAn empty list has one page.\n\n#### How it was tested\n\n- [x] `cargo test --test pager`";
+    let templated = with(first.clone(), |facts| facts.description = Some(filled.into()));
     let green = judged_in(&watching(), Verdict::Green { tally: (9, 9) });
     let red = with(watching(), |facts| {
         (facts.flags, facts.failures, facts.tally) = (flags, vec![red()], Some((8, 9)))
@@ -152,6 +154,12 @@ pub(super) fn bodies() -> Chapter {
             "Flagged and red",
             "A draft that a reviewer should look at with care.",
             of(&red, &survey),
+        ),
+        titled(
+            Place::Pull,
+            "By the repository's template",
+            "The repository has a template for pull requests, and the agent filled it in.",
+            of(&templated, &survey),
         ),
         titled(
             Place::Pull,
