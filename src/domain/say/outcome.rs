@@ -169,7 +169,8 @@ fn not_green(why: &str, voice: &Voice<'_>) -> Face {
     let lead = format!("Needs you: {} is not green {}.", voice.pull(), voice.after_rounds());
     let seen = voice.seen().map_or(String::new(), |seen| format!("Seen: {seen}."));
     // That the cap is reached is what the first sentence says.
-    let stopped = voice.reason(why).filter(|why| !why.ends_with("which is the cap.")).unwrap_or_default();
+    let stopped =
+        voice.seen_reason(why).filter(|why| !why.ends_with("which is the cap.")).unwrap_or_default();
     let stays = if voice.facts().guest.is_none() { " The branch stays." } else { "" };
     let ways = format!("{}, or {} to tell it more.{stays}", voice.command("retry"), voice.command("<text>"));
     told(lead, vec![seen, stopped, voice.thinks(), ways])

@@ -43,6 +43,7 @@ impl Shown {
         }
         let bold = self.text.strip_prefix("**").and_then(|rest| rest.split_once("**"));
         let first = self.text.lines().next().unwrap_or_default();
+        let first = first.split_inclusive(". ").next().unwrap_or_default().trim_end();
         bold.map_or_else(|| first.to_owned(), |(lead, _)| lead.to_owned())
     }
 }

@@ -163,8 +163,7 @@ pub(super) fn outside_the_code() -> Chapter {
 pub(super) fn not_pushed() -> Chapter {
     let refused = |why: &str| early(Phase::Done { outcome: Outcome::Refused { why: why.into() } });
     let workflow = "The change touches `.github/workflows/ci.yml`: `.github/` is pushed only where the base's configuration allows it and the App has the `workflows` permission.";
-    let secret =
-        "`src/client.rs` line 14 looks like a GitHub token; nothing that looks like a secret is pushed.";
+    let secret = "`src/client.rs` holds what looks like a GitHub token: take it out, or use a placeholder.";
     let kept = |name, when, state: &State| -> Shown {
         comment_with(name, when, state, |context| context.kept = true)
     };
