@@ -26,6 +26,8 @@ pub(super) struct Story {
     json: bool,
     failure: String,
     pushes: u32,
+    /// What GitHub tells of before the verdict that it follows from is read back from the history.
+    early: Option<Vec<String>>,
 }
 
 /// How it ended.
@@ -37,7 +39,14 @@ pub(super) struct End {
 
 impl Story {
     pub(super) fn new(emulator: &Emulator, json: bool) -> Self {
-        Self { events: emulator.events(), began: Instant::now(), json, failure: String::new(), pushes: 0 }
+        Self {
+            events: emulator.events(),
+            began: Instant::now(),
+            json,
+            failure: String::new(),
+            pushes: 0,
+            early: Some(Vec::new()),
+        }
     }
 
     pub(super) fn title(&self, model: Option<&str>) {
@@ -92,6 +101,7 @@ impl Story {
             }
             seen = history.len();
             if let Some(end) = ended(&session.state) {
+                self.verdict_is_told();
                 // The last effects (ready, review asked) follow the last state by a moment.
                 self.rest_of_the_events().await;
                 return end;
@@ -122,9 +132,9 @@ impl Story {
                 let kind = if *draft { "draft" } else { "pull request" };
                 self.line("fixpoint", &format!("opens {kind} #{number}"));
             }
-            What::ReadyForReview { number, .. } => self.line("fixpoint", &format!("#{number} is ready")),
+            What::ReadyForReview { number, .. } => self.follows(format!("#{number} is ready")),
             What::ReviewRequested { number, reviewer, .. } => {
-                self.line("fixpoint", &format!("asks {reviewer} to review #{number}"));
+                self.follows(format!("asks {reviewer} to review #{number}"));
             }
             _ => {}
         }
@@ -155,8 +165,25 @@ impl Story {
                 let line = format!("red: {}", self.failure);
                 self.line("CI", &line);
             }
-            Entry::Judged { verdict: Verdict::Green { .. }, .. } => self.line("CI", "green"),
+            Entry::Judged { verdict: Verdict::Green { .. }, .. } => {
+                self.line("CI", "green");
+                self.verdict_is_told();
+            }
             _ => {}
+        }
+    }
+
+    /// Something that follows from a verdict: told after it.
+    fn follows(&mut self, what: String) {
+        match &mut self.early {
+            Some(early) => early.push(what),
+            None => self.line("fixpoint", &what),
+        }
+    }
+
+    fn verdict_is_told(&mut self) {
+        for what in self.early.take().unwrap_or_default() {
+            self.line("fixpoint", &what);
         }
     }
 

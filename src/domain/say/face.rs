@@ -41,12 +41,15 @@ impl Face {
         format!("**{}**{}", self.lead, self.rest("\n", &folds.join("\n")))
     }
 
-    /// As a check run's summary, which has a page to itself: nothing is folded.
+    /// As a check run's summary, which has a page to itself: nothing is folded. Its title stands right above it, so the
+    /// first sentence is not said again.
     pub(super) fn summary(&self) -> String {
         let folds: Vec<String> =
-            self.folds.iter().map(|(title, body)| format!("#### {title}\n\n{body}")).collect();
+            self.folds.iter().map(|(title, body)| format!("#### {title}\n\n{}", body.trim_end())).collect();
         // A comment's line ends are shown as such, those of a summary may be not.
-        format!("{}{}", self.lead, self.rest("\n\n", &folds.join("\n\n")))
+        let rest = self.rest("\n\n", &folds.join("\n\n"));
+        // GitHub wants one that says something.
+        if rest.trim().is_empty() { format!("{}\n", self.lead) } else { rest.trim_start().to_owned() }
     }
 
     fn rest(&self, gap: &str, folds: &str) -> String {

@@ -26,25 +26,30 @@ fn queued(voice: &Voice<'_>) -> Face {
     let lead = if facts.in_merge_queue {
         format!("Waiting: {} is in the merge queue, and nothing is pushed meanwhile.", voice.pull())
     } else if facts.round == 0 {
-        format!("Queued: {} has a place and waits for its turn.", voice.thread())
+        format!("Queued: {} waits for its turn.", voice.pull())
     } else {
-        format!("{} is queued for another round, after {}.", voice.pull(), voice.round())
+        let next = facts.round.saturating_add(1);
+        format!(
+            "Queued: round {next} of {} for {} waits for its turn.",
+            voice.rounds().max(next),
+            voice.pull()
+        )
     };
     Face {
         lead,
         after: "It goes on by itself.".to_owned(),
-        lines: vec![purpose(voice), voice.as_of(), ways(voice), kept(voice)],
+        lines: vec![purpose(voice), ways_now(voice), kept(voice)],
         ..Face::default()
     }
 }
 
 fn working(voice: &Voice<'_>) -> Face {
-    let lead = if voice.facts().stopping {
-        format!("Stopping the work on {}, as asked.", voice.pull())
-    } else {
-        format!("Working on {}: {}.", voice.pull(), voice.round())
-    };
-    Face { lead, lines: vec![purpose(voice), voice.as_of(), ways(voice), kept(voice)], ..Face::default() }
+    if voice.facts().stopping {
+        let lead = format!("Stopping the work on {}, as asked.", voice.pull());
+        return Face { lead, lines: vec![ways_now(voice)], ..Face::default() };
+    }
+    let lead = format!("Working on {}: {}.", voice.pull(), voice.round());
+    Face { lead, lines: vec![purpose(voice), ways_now(voice), kept(voice)], ..Face::default() }
 }
 
 fn publishing(commit: &str, voice: &Voice<'_>) -> Face {
@@ -112,9 +117,9 @@ fn waiting(question: &Question, voice: &Voice<'_>) -> Face {
         Question::Plan { text } => Face {
             lead: format!("Needs you: a plan for {} waits for your yes.", voice.thread()),
             lines: vec![format!(
-                "{} carries it out; {} or {stop}. {wait}",
+                "{} carries it out, {} has it changed, {stop} ends it. {wait}",
                 voice.command("approve"),
-                voice.command("plan <what else>")
+                voice.command("plan <text>")
             )],
             quoted: words::quote(text, QUOTE),
             ..Face::default()
@@ -152,11 +157,11 @@ fn purpose(voice: &Voice<'_>) -> String {
             "Asked: what the text of the thread says.".to_owned()
         }
         Cause::Asked => format!("Asked: {}", words::code(&voice.facts().request.instruction, 160)),
-        Cause::RedCi => voice.seen().map_or("For: red CI.".to_owned(), |seen| format!("For: {seen}.")),
-        Cause::Answered => "For: the answer to its question.".to_owned(),
-        Cause::Review => "For: a review.".to_owned(),
+        Cause::RedCi => voice.seen().map_or("Why: CI is red.".to_owned(), |seen| format!("Why: {seen}.")),
+        Cause::Answered => "Why: its question is answered.".to_owned(),
+        Cause::Review => "Why: a review.".to_owned(),
         Cause::Conflict => {
-            format!("For: {} no longer merges cleanly.", words::code(&voice.facts().base.branch, 60))
+            format!("Why: {} no longer merges cleanly.", words::code(&voice.facts().base.branch, 60))
         }
     }
 }
@@ -168,17 +173,22 @@ fn ways(voice: &Voice<'_>) -> String {
     format!("{} ends it; a comment here tells it more.", voice.command("stop"))
 }
 
+/// The same, with the moment that it is said of.
+fn ways_now(voice: &Voice<'_>) -> String {
+    format!("{} {}", voice.as_of(), ways(voice)).trim_end().to_owned()
+}
+
 /// What waits behind this request.
 fn kept(voice: &Voice<'_>) -> String {
     let (requests, notes) = (voice.facts().kept.len(), voice.facts().notes.len());
     let mut waits = Vec::new();
     if requests > 0 {
-        waits.push(format!("after this: {}", words::count(requests, "request")));
+        waits.push(format!("{} after this one", words::count(requests, "request")));
     }
     if notes > 0 {
-        waits.push(format!("for the next round: {}", words::count(notes, "comment")));
+        waits.push(format!("{} for the next round", words::count(notes, "comment")));
     }
-    if waits.is_empty() { String::new() } else { format!("Kept {}.", waits.join("; ")) }
+    if waits.is_empty() { String::new() } else { format!("Kept: {}.", waits.join(", ")) }
 }
 
 /// The first sentence of a remark of ours and what follows it.

@@ -22,7 +22,12 @@ pub fn message(
     let (first, second) = match message {
         // It stands at the start of a line, where the same words may mean something else.
         Message::CannotFollow { text } => (text::harmless(&words::inline(text, LIMIT)), String::new()),
-        Message::Answer | Message::Question | Message::Status { .. } => {
+        Message::Status { .. } => {
+            let face = face::face(&voice);
+            let more = face.lines.first().filter(|first| **first != act(&face));
+            (face.lead.clone(), [more.map_or(String::new(), |more| format!("{more}\n")), act(&face)].concat())
+        }
+        Message::Answer | Message::Question => {
             let face = face::face(&voice);
             (face.lead.clone(), [question(state), act(&face)].concat())
         }
@@ -45,9 +50,24 @@ fn question(state: &State) -> String {
     }
 }
 
-/// What can be done: the first line that names a command.
+/// What can be done: the first line that names a command. Where nothing can, why.
 fn act(face: &face::Face) -> String {
-    face.lines.iter().find(|line| line.contains("`/")).cloned().unwrap_or_default()
+    let names_a_command = face.lines.iter().find(|line| line.contains("`/"));
+    names_a_command.or(face.lines.first()).cloned().unwrap_or_default()
+}
+
+/// What can be written, for those who ask.
+pub fn help(word: &str) -> String {
+    format!(
+        "`/{word}` does what the issue says, `/{word} <text>` what the text says, `/{word} plan` only plans. `/{word} approve` \
+         says yes, `/{word} status` tells, `/{word} retry` tries again, `/{word} stop` ends it. On pull requests also: \
+         `/{word} fix` (red CI), `/{word} rebase`, `/{word} review`."
+    )
+}
+
+/// Where nothing is being worked on.
+pub fn idle(word: &str) -> String {
+    format!("Nothing is being worked on here. `/{word} <text>` begins.")
 }
 
 fn ending(to: &str, status_url: &str) -> String {

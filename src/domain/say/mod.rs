@@ -18,7 +18,7 @@ mod voice;
 mod words;
 
 pub use commit::{branch, commit};
-pub use message::message;
+pub use message::{help, idle, message};
 pub use pull::pull;
 pub use remark::{awaiting_approval, rerun};
 pub use review::{line_comment, reply, review};

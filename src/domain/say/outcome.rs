@@ -64,8 +64,13 @@ fn patch_offered(voice: &Voice<'_>) -> Face {
         ),
         None => "Seen: its branch is one that fixpoint may not push to.".to_owned(),
     };
+    let author = voice
+        .facts()
+        .guest
+        .as_ref()
+        .map_or("its author".to_owned(), |guest| words::code(&guest.author.login, 40));
     told(
-        format!("A patch for {}: its branch cannot be pushed to.", voice.pull()),
+        format!("A patch for {} is done; {author} has to apply it.", voice.pull()),
         vec![whose, voice.thinks(), voice.patch_line()],
     )
 }
@@ -93,13 +98,16 @@ fn green(voice: &Voice<'_>) -> Face {
     told(lead, vec![tally(voice), excepted(voice), look_first(voice)])
 }
 
+/// More flags of weaker tests are listed in the pull request.
+const WEAKER: usize = 2;
+
 /// The one red check that it ended with: that it is red on the base is seen, why it is let be is the agent's word.
 fn excepted(voice: &Voice<'_>) -> String {
     let Some(exception) = &voice.facts().exception else { return String::new() };
     let base = words::code(&voice.facts().base.branch, 60);
     let check = words::code(&exception.check, 60);
     let why = words::inline(&exception.why, 200);
-    format!("All but {check}, which fails on {base} in the same way. The agent says: {why}")
+    format!("Seen: {check} fails on {base} in the same way. The agent says: {why}")
 }
 
 fn needs_person(voice: &Voice<'_>) -> Face {
@@ -113,17 +121,36 @@ fn needs_person(voice: &Voice<'_>) -> Face {
     };
     let mut lines = vec![tally(voice), excepted(voice)];
     lines.retain(|line| !line.is_empty());
-    lines.extend(flags.iter().take(NAMED_FLAGS).map(|flag| format!("Seen: {}.", named(flag))));
-    if flags.len() > NAMED_FLAGS {
-        lines.truncate(NAMED_FLAGS);
-        lines.push(format!("Seen: {} more, listed in {}.", flags.len() + 1 - NAMED_FLAGS, voice.pull()));
-    }
+    lines.extend(seen_flags(flags, voice));
     lines.push(format!(
         "It stays a draft: {} if that is right, or write {} with what should be different.",
         voice.command("approve"),
         voice.command("<text>")
     ));
     told(format!("Needs you: {} is green, but {what}.", voice.pull()), lines)
+}
+
+/// Each weaker test, and what CI runs in one line.
+fn seen_flags(flags: &[Flag], voice: &Voice<'_>) -> Vec<String> {
+    let tests: Vec<&Flag> = flags.iter().filter(|flag| matches!(flag, Flag::WeakerTests { .. })).collect();
+    let mut lines: Vec<String> =
+        tests.iter().take(WEAKER).map(|flag| format!("Seen: {}.", named(flag))).collect();
+    if let (Some(last), more @ 1..) = (lines.last_mut(), tests.len().saturating_sub(WEAKER)) {
+        last.push_str(&format!(" {more} more: see {}.", voice.pull()));
+    }
+    let run: Vec<String> = flags
+        .iter()
+        .filter_map(|flag| if let Flag::RunByCi { path } = flag { Some(words::code(path, 60)) } else { None })
+        .collect();
+    if !run.is_empty() {
+        let more = match run.len().saturating_sub(NAMED_FLAGS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = run.iter().take(NAMED_FLAGS).cloned().collect::<Vec<_>>().join(", ");
+        lines.push(format!("Seen: CI runs what changed: {shown}{more}."));
+    }
+    lines
 }
 
 fn no_ci(voice: &Voice<'_>) -> Face {
@@ -141,19 +168,18 @@ fn no_ci(voice: &Voice<'_>) -> Face {
 fn not_green(why: &str, voice: &Voice<'_>) -> Face {
     let lead = format!("Needs you: {} is not green {}.", voice.pull(), voice.after_rounds());
     let seen = voice.seen().map_or(String::new(), |seen| format!("Seen: {seen}."));
-    let stopped = voice.reason(why).map_or(String::new(), |why| format!("It stopped there: {why}"));
-    let ways = format!(
-        "{}, or {} to tell it more. The branch stays.",
-        voice.command("retry"),
-        voice.command("<text>")
-    );
+    // That the cap is reached is what the first sentence says.
+    let stopped =
+        voice.seen_reason(why).filter(|why| !why.ends_with("which is the cap.")).unwrap_or_default();
+    let stays = if voice.facts().guest.is_none() { " The branch stays." } else { "" };
+    let ways = format!("{}, or {} to tell it more.{stays}", voice.command("retry"), voice.command("<text>"));
     told(lead, vec![seen, stopped, voice.thinks(), ways])
 }
 
 fn not_started(why: &str, voice: &Voice<'_>) -> Face {
-    let lead = format!("No round spent: CI did not start for {}; somebody has to look why.", voice.head());
-    let reason = match voice.reason(why) {
-        Some(why) => format!("Seen: {why}"),
+    let lead = format!("Needs you: CI did not start for {}; no round was spent.", voice.head());
+    let reason = match voice.seen_reason(why) {
+        Some(why) => why,
         None => {
             "Seen: GitHub started no job; an owner of the repository can see why in its settings.".to_owned()
         }
@@ -169,7 +195,12 @@ fn not_started(why: &str, voice: &Voice<'_>) -> Face {
 fn infrastructure(why: &str, voice: &Voice<'_>) -> Face {
     let lead =
         format!("Needs you: {} is red for a reason outside its code; no round was spent.", voice.pull());
-    let seen = voice.reason(why).map(|why| format!("Seen: {why}"));
+    let check = voice
+        .facts()
+        .failures
+        .first()
+        .map_or(String::new(), |red| format!("{}: ", words::code(&red.check, 60)));
+    let seen = voice.reason(why).map(|why| format!("Seen: {check}{why}"));
     let seen = seen.or_else(|| voice.seen().map(|seen| format!("Seen: {seen}."))).unwrap_or_default();
     let reruns = match voice.facts().reruns.len() {
         0 => String::new(),
@@ -229,9 +260,9 @@ fn stopped(voice: &Voice<'_>) -> Face {
 }
 
 fn limit(which: &str, voice: &Voice<'_>) -> Face {
-    let seen = voice.reason(which).map_or(String::new(), |which| format!("Seen: {which}"));
+    let seen = voice.seen_reason(which).unwrap_or_default();
     told(
-        format!("Needs you: {} reached a limit before the change was done.", voice.round()),
+        format!("Needs you: the work on {} reached a limit in {}.", voice.pull(), voice.round()),
         vec![
             seen,
             voice.thinks(),
@@ -242,25 +273,27 @@ fn limit(which: &str, voice: &Voice<'_>) -> Face {
 }
 
 fn budget(which: &str, voice: &Voice<'_>) -> Face {
-    let seen = voice.reason(which).map_or(String::new(), |which| format!("Seen: {which}"));
+    let seen = voice.seen_reason(which).unwrap_or_default();
     told(
         format!("Needs you: a budget is used up, so the work on {} stopped.", voice.pull()),
         vec![
             seen,
-            "Whoever runs fixpoint can raise it; a budget of a day is free again tomorrow (UTC).".to_owned(),
             voice.patch_line(),
-            format!("Then {}.", voice.command("retry")),
+            format!(
+                "{} when there is more: a day's budget is free again at 00:00 UTC, and whoever runs fixpoint can raise any.",
+                voice.command("retry")
+            ),
         ],
     )
 }
 
 fn refused(why: &str, voice: &Voice<'_>) -> Face {
     let seen =
-        voice.reason(why).unwrap_or_else(|| "the change is not one that may be pushed here.".to_owned());
+        voice.seen_reason(why).unwrap_or_else(|| "The change is not one that may be pushed here.".to_owned());
     told(
-        format!("Not pushed: the change for {} was refused.", voice.thread()),
+        format!("Needs you: the change for {} may not be pushed.", voice.thread()),
         vec![
-            format!("Seen: {seen}"),
+            seen,
             voice.patch_line(),
             format!(
                 "When that is settled, {}; or tell it another way with {}.",
@@ -319,7 +352,9 @@ fn no_access(voice: &Voice<'_>) -> Face {
 }
 
 fn tally(voice: &Voice<'_>) -> String {
-    let red: Vec<String> = voice.facts().failures.iter().take(3).map(|f| words::code(&f.check, 40)).collect();
+    // The one that it ended with has a line of its own.
+    let failures = if voice.facts().exception.is_some() { &[] } else { voice.facts().failures.as_slice() };
+    let red: Vec<String> = failures.iter().take(3).map(|f| words::code(&f.check, 40)).collect();
     match (voice.tally(), red.is_empty()) {
         (None, _) => String::new(),
         (Some(tally), true) => format!("{tally}."),

@@ -49,10 +49,19 @@ fn account(voice: &Voice<'_>) -> String {
         let filled = text::harmless(&text::cut(filled.trim(), TEMPLATE));
         return format!("By this repository's template, in the agent's words:\n\n{}", filled.trim_end());
     }
-    match voice.facts().summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty()) {
+    let summary = voice.facts().summary.as_deref().map(str::trim).filter(|summary| !summary.is_empty());
+    // Its first line is the title, which is the first round's.
+    let titled = voice.facts().request_no == 1 && voice.facts().round <= 1;
+    let beside_title = |summary: &'_ str| match summary.split_once("\n\n") {
+        Some((first, rest)) if titled && first.chars().count() <= TITLE && !rest.trim().is_empty() => {
+            rest.trim().to_owned()
+        }
+        _ => summary.to_owned(),
+    };
+    match summary.map(beside_title) {
         Some(summary) => format!(
             "**What and why**, in the agent's words:\n\n{}",
-            words::quote(summary, ACCOUNT).trim_end()
+            words::quote(&summary, ACCOUNT).trim_end()
         ),
         None => "**What and why**: the agent gave no account.".to_owned(),
     }
@@ -77,16 +86,18 @@ fn table(voice: &Voice<'_>) -> String {
     let (facts, context) = (voice.facts(), voice.context);
     let cell = |text: &str| words::inline(text, 400).replace('|', "\\|");
     let mut rows = format!(
-        "| | |\n|---|---|\n| asked by | {} in {} |\n",
+        "| | |\n|---|---|\n| asked | by {} in {} |\n",
         words::code(&facts.request.asker.login, 60).replace('|', "\\|"),
         voice.thread()
     );
-    let checks = voice.tally().unwrap_or_else(|| "not known yet".to_owned());
+    let checks = facts.tally.map(|(green, all)| format!("{green} of {all} green on {}", voice.head()));
+    let checks = checks.unwrap_or_else(|| "not known yet".to_owned());
     let red: Vec<String> =
         facts.failures.iter().take(5).map(|f| words::code(&f.check, 60).replace('|', "\\|")).collect();
     let red = if red.is_empty() { String::new() } else { format!("; red: {}", red.join(", ")) };
     rows.push_str(&format!("| checks | {checks}{red} |\n"));
-    if !facts.flags.is_empty() {
+    // Fewer are all named above.
+    if facts.flags.len() > looks::NAMED_FLAGS {
         let flags: Vec<String> = facts.flags.iter().take(10).map(looks::named).collect();
         rows.push_str(&format!("| flagged | {} |\n", flags.join("<br>").replace('|', "\\|")));
     }

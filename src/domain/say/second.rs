@@ -21,7 +21,9 @@ pub fn second_person(wanted: SecondPerson, facts: &Facts) -> Option<(bool, Strin
     let others = approving.iter().filter(|by| !facts.askers.contains(by)).count();
     let (enough, wants) = match wanted {
         SecondPerson::Off => return None,
-        SecondPerson::OtherThanAsker => (others >= 1, "an approval by somebody who asked for nothing in it"),
+        SecondPerson::OtherThanAsker => {
+            (others >= 1, "an approval by somebody who did not ask for any of it")
+        }
         SecondPerson::Two => (approving.len() >= 2, "approvals by two people"),
     };
     let title = if enough { "Approved by a second person".to_owned() } else { format!("Waits for {wants}") };

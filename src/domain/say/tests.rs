@@ -104,3 +104,4 @@ fn with(state: State, change: impl FnOnce(&mut Facts)) -> State {
 
 mod contract;
 mod faces;
+mod tour;

@@ -98,7 +98,10 @@ impl<'a> Voice<'a> {
         match self.context.patch {
             Some(_) => "The change is kept: the patch is below.".to_owned(),
             None if self.context.kept => {
-                format!("The change is kept: `fixpoint session patch {}`.", self.context.session)
+                format!(
+                    "The change is kept; whoever runs fixpoint has it with `fixpoint session patch {}`.",
+                    self.context.session
+                )
             }
             None => String::new(),
         }
@@ -111,7 +114,13 @@ impl<'a> Voice<'a> {
             return None;
         }
         let told = words::inline(&told, 400);
-        Some(if told.ends_with(['.', '!', '?', '`', '…']) { told } else { format!("{told}.") })
+        Some(if told.ends_with(['.', '!', '?', '…']) { told } else { format!("{told}.") })
+    }
+
+    /// The same as something seen: a sentence stands by itself, a few words after `Seen:`.
+    pub(super) fn seen_reason(&self, why: &str) -> Option<String> {
+        let told = self.reason(why)?;
+        Some(if told.starts_with(char::is_uppercase) { told } else { format!("Seen: {told}") })
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
         repo_config::Effective,
+        say,
         session::{Ask, Job, LineNote, Message, Request, Subject},
     },
     github::{App, Repository, ReviewComment, Side},
@@ -122,9 +123,9 @@ impl Asks<'_> {
             }
             (Word::Status, live) => match (live, self.subject) {
                 (Some(_), Subject::Comment(comment)) => Ask::Status { by, comment },
-                _ => return self.answer(idle(&self.parts.settings.word)).await,
+                _ => return self.answer(say::idle(&self.parts.settings.word)).await,
             },
-            (Word::Help, _) => return self.answer(help(&self.parts.settings.word)).await,
+            (Word::Help, _) => return self.answer(say::help(&self.parts.settings.word)).await,
         };
         self.give(ask, not_taken).await
     }
@@ -304,15 +305,4 @@ fn only_the_first(not_taken: &[String]) -> String {
     let named: Vec<String> =
         not_taken.iter().take(3).map(|line| format!("`{}`", line.replace('`', "'"))).collect();
     format!("Only the first command of a comment counts; not taken: {}.", named.join(", "))
-}
-
-fn idle(word: &str) -> String {
-    format!("Nothing is being worked on here. `/{word} <instruction>` begins.")
-}
-
-fn help(word: &str) -> String {
-    format!(
-        "`/{word}` does what the issue says, `/{word} <instruction>` does that, `/{word} plan` only plans, `/{word} approve` says yes, \
-         `/{word} status`, `/{word} retry`, `/{word} stop`; on pull requests also `/{word} fix` (red CI), `/{word} rebase`, `/{word} review`."
-    )
 }
