@@ -133,11 +133,18 @@ impl<'a> Digester<'a> {
         let (windows, end) = sieve.finish(&mut |number, raw| reader.read(number, raw));
         let mut lines = worth::read(&windows);
         drop(windows);
-        worth::rank(&mut lines, &reader.steps.failed, end, options.green);
         let secrets = Secrets::new(options.secrets);
+        let (tests, diagnostics) = found_in(&mut lines, options.matchers, &secrets);
+        let failed = &reader.steps.failed;
+        worth::rank(&mut lines, failed, end, None);
+        // The same failure is known again whatever green log is at hand: its signature is taken before one is looked at.
+        let told = point::best(&lines).first().map_or(&[][..], |line| &line.text);
+        let signature = signature::signature(options.check, told, &tests);
+        if options.green.is_some() {
+            worth::rank(&mut lines, failed, end, options.green);
+        }
         let show = |text: &[u8]| secrets.cut(&String::from_utf8_lossy(text));
         let choice = choose::choose(&lines, options.budget, &show);
-        let (tests, diagnostics) = found_in(&lines, options.matchers, &secrets);
         let best = point::best(&lines);
         let kind = kind::kind(&lines, best.first().copied(), &reader.steps, &tests);
         let line = best.first();
@@ -149,7 +156,7 @@ impl<'a> Digester<'a> {
             line_text: line.map(|l| choose::one_line(&show(&l.text))).unwrap_or_default(),
             text: choice.text,
             diagnostics,
-            signature: signature::signature(options.check, line.map_or(&[], |l| &l.text), &tests),
+            signature,
             tests,
             step: step.map(|name| secrets.cut(&name)),
             kind,
@@ -157,13 +164,15 @@ impl<'a> Digester<'a> {
     }
 }
 
-/// Failing tests and diagnostics, secrets taken out.
-fn found_in(lines: &[worth::Line], own: &[Matcher], secrets: &Secrets) -> (Vec<String>, Vec<Diagnostic>) {
+/// Failing tests and diagnostics, secrets taken out. A line that the repository's own matchers call an error is marked as one.
+fn found_in(lines: &mut [worth::Line], own: &[Matcher], secrets: &Secrets) -> (Vec<String>, Vec<Diagnostic>) {
     let mut names = names::Names::default();
     let mut finder = matchers::Finder::new(own);
     for line in lines {
         names.read(&line.text);
-        finder.read(&line.text);
+        if finder.read(&line.text) {
+            line.sign = signs::reported(line.sign);
+        }
     }
     let tests = names.finish().iter().map(|name| secrets.cut(name)).collect();
     let mut diagnostics = finder.finish();

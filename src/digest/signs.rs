@@ -112,6 +112,8 @@ pub(super) const TABLE: &[(Sort, f32, f32, &str)] = &[
 /// Bytes of a message that are looked at.
 const READ: usize = 600;
 
+/// The weight of a line that a problem matcher of the repository reports.
+const REPORTED: f32 = 8.5;
 /// A pattern that no text fits, for rows that are set otherwise.
 const NEVER: &str = r"[^\s\S]";
 
@@ -154,6 +156,15 @@ pub(super) fn judge(line: &[u8]) -> Sign {
     }
     // "WARNING: cannot find x" is a warning, whatever its words.
     if best.sort == Sort::Message { warning.unwrap_or(best) } else { best }
+}
+
+/// What a line says that a problem matcher of the repository calls an error: as much as the plainest compiler's message.
+pub(super) fn reported(sign: Sign) -> Sign {
+    if sign.weight >= REPORTED {
+        sign
+    } else {
+        Sign { sort: Sort::Diagnostic, weight: REPORTED, point: REPORTED, row: TABLE.len() }
+    }
 }
 
 fn rank(sort: Sort) -> u8 {

@@ -87,8 +87,9 @@ pub(super) fn read(windows: &[Window]) -> Vec<Line> {
     lines
 }
 
-/// Ranks the lines; `failed` are the failed steps, `end` is the number of the log's last line.
+/// Ranks the lines, whatever they were ranked before; `failed` are the failed steps, `end` is the number of the log's last line.
 pub(super) fn rank(lines: &mut [Line], failed: &[Region], end: u64, green: Option<&GreenIndex>) {
+    lines.iter_mut().for_each(|line| (line.anchor, line.point, line.worth) = (0.0, 0.0, 0.0));
     weigh(lines, failed, end, green);
     announced(lines);
     spread(lines);

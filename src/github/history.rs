@@ -3,6 +3,7 @@
 use super::{GitHubError, Repository};
 use crate::domain::{Timestamp, verdict::WorkflowRun};
 use serde::Deserialize;
+use std::collections::HashSet;
 
 /// A workflow run of the past.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -39,6 +40,8 @@ pub struct Job {
 const RUN_PAGES: usize = 100;
 /// Jobs of a run, all attempts together: a matrix has at most 256.
 const JOBS_READ: usize = 2_000;
+/// Workflows whose last green run is looked for: what tests a change is rarely spread over more.
+const GREEN_RUNS: usize = 5;
 
 impl Repository {
     /// The workflow runs made since, newest first; at most ten thousand.
@@ -52,6 +55,25 @@ impl Repository {
         let mut runs = self.client.list_until(&url, Some("workflow_runs"), RUN_PAGES, old).await?;
         runs.retain(|run| !old(run));
         Ok(runs)
+    }
+
+    /// The jobs of the newest green run that each workflow had on a branch; of five workflows at most.
+    ///
+    /// # Errors
+    /// [`GitHubError::Forbidden`] where the installation grants no `actions: read`; else any of [`GitHubError`].
+    pub async fn green_jobs(&self, branch: &str) -> Result<Vec<Job>, GitHubError> {
+        let mut url = self.url(["actions", "runs"]);
+        url.query_pairs_mut().append_pair("branch", branch).append_pair("status", "success");
+        let mut runs: Vec<WorkflowRun> =
+            self.client.list_until(&url, Some("workflow_runs"), 1, |_| false).await?;
+        let mut seen = HashSet::new();
+        // A fork's branch may have the same name; its pull requests' runs are none of the branch's.
+        runs.retain(|run| run.event != "pull_request" && seen.insert(run.path.clone()));
+        let mut jobs = Vec::new();
+        for run in runs.iter().take(GREEN_RUNS) {
+            jobs.extend(self.jobs(run.id).await?);
+        }
+        Ok(jobs)
     }
 
     /// The jobs of a run, those of earlier attempts too.

@@ -1,10 +1,10 @@
 //! What CI says is read right, whether webhooks tell of it or not: every conversation is held twice, once with them and once
 //! by looking alone.
 
-use crate::support::{Fixpoint, ISSUE, World, plays::*};
+use crate::support::{Fixpoint, ISSUE, REPO, SECRET, World, plays::*};
 use fixpoint::{
     domain::failure::{Failure, Kind, Source},
-    emulator::{CiPlay, Fault, JobPlay, Trouble},
+    emulator::{Ci, CiPlay, Fault, JobPlay, NewRepository, Trouble},
 };
 use std::time::Duration;
 
@@ -43,6 +43,9 @@ heard_and_seen!(
     f51_a_check_that_hangs_is_not_waited_for,
     f52_green_counts_on_the_pushed_commit_only,
     red_on_the_base_is_told_and_may_be_left,
+    what_the_last_green_log_said_too_gives_way,
+    the_repositorys_own_matchers_say_what_an_error_is,
+    our_secrets_do_not_come_out_of_a_log,
 );
 
 const BOOM: &str = "sum.sh:1: error: expected 3, got 2";
@@ -79,6 +82,13 @@ async fn ends(t: &mut Fixpoint, with: &str) {
 
 fn missing(path: &str, status: u16, times: u32) -> Fault {
     Fault::next(path, Trouble::Status { status, retry_after: None }).times(times)
+}
+
+/// More than an excerpt holds of lines that look like errors and are there every day.
+fn noise() -> String {
+    let letters = || "bcdfghjklmnpqrstvwz".chars();
+    let words = letters().flat_map(|a| letters().map(move |b| format!("{a}a{b}")));
+    words.map(|word| format!("old/{word}.c:7: error: {word} is deprecated, but {word} goes on\n")).collect()
 }
 
 const JOB_LOG: &str = "/repos/*/*/actions/jobs/*/logs";
@@ -286,6 +296,47 @@ mod talks {
         assert!(t.phases().await.ends_with("publishing → watching"), "what was green is not the head");
         t.ci_passes().await;
         ends(&mut t, "watching → resting(green)").await;
+    }
+
+    /// What was there when all was well is not why it is red: the new line is shown, and is the one line.
+    pub async fn what_the_last_green_log_said_too_gives_way(world: World) {
+        let mut t = world.limits(|l| l.rounds = 1).start().await;
+        t.github.push_as(&t.repo, "alice", "main", &[("NEW.md", "new\n")]).unwrap();
+        let green = JobPlay { log: Some(noise()), ..JobPlay::passes() };
+        t.github.ci_ends(&t.repo, "test", &green).unwrap();
+        // A later commit on which nothing ran: the green log is further back.
+        t.github.ci_plays(&t.repo, CiPlay::Nothing).unwrap();
+        t.github.push_as(&t.repo, "alice", "main", &[("NEWER.md", "new\n")]).unwrap();
+        begun(&mut t).await;
+        let noise = noise();
+        let (before, after) = noise.split_at(noise.find("old/gaf").unwrap());
+        t.ci_fails(&format!("{before}the cup ran over\n{after}")).await;
+        let failure = at_the_cap(&mut t).await;
+        assert!(failure.excerpt.contains("the cup ran over"), "{}", failure.excerpt);
+        ends(&mut t, "watching → resting(not_green)").await;
+    }
+
+    pub async fn the_repositorys_own_matchers_say_what_an_error_is(world: World) {
+        let pattern = r#"[{"regexp": "^<(.+)> (\\d+) !! (.+)$", "file": 1, "line": 2, "message": 3}]"#;
+        let matcher = format!(r#"{{"problemMatcher": [{{"owner": "odd", "pattern": {pattern}}}]}}"#);
+        let files = [("src/sum.sh", "echo 0\n"), (".github/odd.json", matcher.as_str())];
+        let repository = NewRepository::new(REPO, &files).ci(Ci::scripted(&["test"]));
+        let mut t = pushed(world.repository(repository).limits(|l| l.rounds = 1)).await;
+        let plain = "a line that says nothing\n".repeat(1_000);
+        t.ci_fails(&format!("{plain}<sum.sh> 1 !! the cup ran over\n{plain}")).await;
+        let failure = at_the_cap(&mut t).await;
+        assert_eq!(failure.line, "<sum.sh> 1 !! the cup ran over");
+        assert!(failure.excerpt.contains("the cup ran over"), "{}", failure.excerpt);
+        ends(&mut t, "watching → resting(not_green)").await;
+    }
+
+    pub async fn our_secrets_do_not_come_out_of_a_log(world: World) {
+        let mut t = pushed(world.limits(|l| l.rounds = 1)).await;
+        t.ci_fails(&format!("{BOOM}\nsum.sh:2: error: {SECRET} was found")).await;
+        let failure = at_the_cap(&mut t).await;
+        assert!(failure.excerpt.contains("error: *** was found"), "{}", failure.excerpt);
+        assert!(!serde_json::to_string(&t.state().await).unwrap().contains(SECRET));
+        ends(&mut t, "watching → resting(not_green)").await;
     }
 
     /// A red like any other; only as the last one, and declared outside the request, it may stay.

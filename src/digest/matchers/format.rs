@@ -6,10 +6,12 @@ use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 use std::collections::HashSet;
 
-/// Matchers and patterns read from one file, and bytes of one compiled expression: a file of a repository is not trusted.
+/// Matchers of one file, patterns of one matcher and of all of them, and bytes of one compiled expression: a file of a
+/// repository is not trusted. Together they bound what a file can cost in memory; those in use have ten patterns at most.
 const MATCHERS: usize = 64;
 const PATTERNS: usize = 16;
-const COMPILED: usize = 1 << 20;
+const PATTERNS_IN_ALL: usize = 128;
+const COMPILED: usize = 256 << 10;
 
 /// Why a matcher file is refused.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -99,6 +101,9 @@ impl Matcher {
         let mut owners = HashSet::new();
         if file.problem_matcher.len() > MATCHERS {
             return Err(MatcherError::Shape(format!("more than {MATCHERS} matchers")));
+        }
+        if file.problem_matcher.iter().map(|entry| entry.pattern.len()).sum::<usize>() > PATTERNS_IN_ALL {
+            return Err(MatcherError::Shape(format!("more than {PATTERNS_IN_ALL} patterns")));
         }
         let mut matchers = Vec::new();
         for entry in file.problem_matcher {

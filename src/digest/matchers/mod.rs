@@ -13,6 +13,9 @@ use std::sync::LazyLock;
 /// Diagnostics given at most, and bytes of one message.
 const DIAGNOSTICS: usize = 1000;
 const MESSAGE: usize = 500;
+/// What of a line is looked at, and what of a log the matchers of a repository are given.
+const LINE: usize = 4 * MESSAGE;
+const OWN: usize = 8 << 20;
 
 /// What one matcher made of a line (and of the lines before it), as the runner would report it: properties as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,6 +110,7 @@ static BUILT_IN: LazyLock<(Vec<Matcher>, RegexSet)> = LazyLock::new(|| {
 pub(super) struct Finder<'a> {
     built_in: Vec<Running<'static>>,
     own: Vec<Running<'a>>,
+    left: usize,
     seen: HashSet<(String, Option<u64>, String)>,
     found: Vec<Diagnostic>,
 }
@@ -118,18 +122,19 @@ impl<'a> Finder<'a> {
         Self {
             built_in,
             own: own.iter().map(Running::new).collect(),
+            left: OWN,
             seen: HashSet::new(),
             found: Vec::new(),
         }
     }
 
-    /// Reads one cleaned line.
-    pub(super) fn read(&mut self, line: &[u8]) {
+    /// Reads one cleaned line. True where a matcher of the repository says that it is an error.
+    pub(super) fn read(&mut self, line: &[u8]) -> bool {
         if self.found.len() >= DIAGNOSTICS {
-            return;
+            return false;
         }
-        let line = &line[..line.len().min(4 * MESSAGE)];
-        let own: Vec<Found> = self.own.iter_mut().filter_map(|running| running.read(line)).collect();
+        let line = &line[..line.len().min(LINE)];
+        let own = self.own(line);
         let any = !own.is_empty();
         own.iter().for_each(|found| self.add(found));
         let line = super::clean::message(line);
@@ -144,6 +149,17 @@ impl<'a> Finder<'a> {
         if let Some(found) = first.filter(|_| !any) {
             self.add(&found);
         }
+        own.iter().any(|found| severity(found.get("severity")) == "error")
+    }
+
+    /// What the repository's matchers find. Each is linear in the line, but nobody here wrote them and all of them read
+    /// every line: past [`OWN`] bytes they are silent.
+    fn own(&mut self, line: &[u8]) -> Vec<Found> {
+        if self.own.is_empty() || self.left < line.len() {
+            return Vec::new();
+        }
+        self.left -= line.len();
+        self.own.iter_mut().filter_map(|running| running.read(line)).collect()
     }
 
     fn add(&mut self, found: &Found) {

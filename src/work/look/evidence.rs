@@ -24,19 +24,16 @@ pub(super) struct Witness<'a> {
     pub(super) facts: &'a Facts,
     /// Our own App's id: its checks are not CI.
     pub(super) own_app: u64,
+    /// The check runs of the base, newest first, once they were read.
+    pub(super) base: Vec<CheckRun>,
 }
 
 impl Witness<'_> {
     /// Sorts what the logs blame on the change.
     pub(super) async fn sort(&self, logs: &mut Logs<'_>, failures: &mut [Failure]) -> Result<(), Halt> {
-        let mut base: Option<Vec<CheckRun>> = None;
         let mut left = BASE_LOGS;
         for failure in failures.iter_mut().filter(|f| is_blamed(f)) {
-            if base.is_none() {
-                base = Some(self.runs_of_base().await?);
-            }
-            let runs = base.as_deref().unwrap_or_default();
-            if let Some((kind, evidence)) = self.on_base(logs, runs, failure, &mut left).await? {
+            if let Some((kind, evidence)) = self.on_base(logs, failure, &mut left).await? {
                 (failure.kind, failure.evidence) = (kind, Some(evidence));
             } else if let Some(flake) = self.store.flake(self.facts.repo.id, &failure.signature).await? {
                 let head = flake.head.get(..7).unwrap_or_default();
@@ -49,7 +46,8 @@ impl Witness<'_> {
         Ok(())
     }
 
-    async fn runs_of_base(&self) -> Result<Vec<CheckRun>, Halt> {
+    /// Every check run of the base's commit that is not our own, newest first.
+    pub(super) async fn runs_of_base(&self) -> Result<Vec<CheckRun>, Halt> {
         let Some(base) = &self.facts.base.sha else { return Ok(Vec::new()) };
         let mut runs = self.repository.every_check_run(base).await?;
         runs.retain(|run| self.own_app == 0 || run.app.id != self.own_app);
@@ -61,13 +59,12 @@ impl Witness<'_> {
     async fn on_base(
         &self,
         logs: &mut Logs<'_>,
-        runs: &[CheckRun],
         failure: &Failure,
         left: &mut usize,
     ) -> Result<Option<(Kind, String)>, Halt> {
         let base = self.facts.base.sha.as_ref().map_or("", Sha::short);
         let mut passed = false;
-        for run in runs.iter().filter(|run| run.name == failure.check) {
+        for run in self.base.iter().filter(|run| run.name == failure.check) {
             match run.conclusion.as_deref() {
                 Some("success") => passed = true,
                 Some("failure" | "timed_out") if *left > 0 => {

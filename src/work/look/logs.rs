@@ -1,8 +1,9 @@
 //! What a red check left behind, best first: the job's own log, the run's archive, annotations, the check's output. Which
 //! of them was used is said.
 
+use super::{aid::Aid, greens::Greens};
 use crate::{
-    digest::{Digester, Kind as LogKind, Options, archive::Archive},
+    digest::{Digester, GreenIndex, Kind as LogKind, Options, archive::Archive},
     domain::{
         Failure,
         failure::{Kind, Source},
@@ -26,11 +27,25 @@ const LINE: usize = 200;
 pub(in crate::work) struct Logs<'a> {
     repository: &'a Repository,
     archive: Option<(u64, Option<Arc<Vec<u8>>>)>,
+    aid: Arc<Aid>,
+    greens: Option<Greens>,
+}
+
+/// A log that is about to be digested, and what it is compared with.
+struct Asked {
+    check: RedCheck,
+    aid: Arc<Aid>,
+    green: Option<Arc<GreenIndex>>,
 }
 
 impl<'a> Logs<'a> {
     pub(in crate::work) fn new(repository: &'a Repository) -> Self {
-        Self { repository, archive: None }
+        Self { repository, archive: None, aid: Arc::default(), greens: None }
+    }
+
+    /// The same, with what else is known of the repository and of its base.
+    pub(super) fn with(self, aid: Aid, greens: Greens) -> Self {
+        Self { aid: Arc::new(aid), greens: Some(greens), ..self }
     }
 
     /// The failure that a red check tells of; `None` while its log may still come: a `young` job's is not there yet.
@@ -42,7 +57,8 @@ impl<'a> Logs<'a> {
         if let (true, Some(job)) = (check.is_actions, check.check_run) {
             match self.repository.job_log(job, LOG).await {
                 Ok(JobLog::Text(log)) if !log.is_empty() => {
-                    return told(check, Source::JobLog, log).await.map(Some);
+                    let asked = self.asked(check, true).await?;
+                    return told(asked, Source::JobLog, log).await.map(Some);
                 }
                 Ok(JobLog::NotYet) if young => return Ok(None),
                 Err(GitHubError::Unavailable(why)) if !young => {
@@ -58,19 +74,30 @@ impl<'a> Logs<'a> {
         if let Some(run) = check.check_run {
             let lines = self.repository.annotations(run).await?;
             if !lines.is_empty() {
-                return told(check, Source::Annotations, lines.join("\n").into_bytes()).await.map(Some);
+                let asked = self.asked(check, false).await?;
+                return told(asked, Source::Annotations, lines.join("\n").into_bytes()).await.map(Some);
             }
         }
         let output = check.output.trim();
         let source = if output.is_empty() { Source::Nothing } else { Source::Output };
-        told(check, source, output.as_bytes().to_vec()).await.map(Some)
+        let asked = self.asked(check, false).await?;
+        told(asked, source, output.as_bytes().to_vec()).await.map(Some)
+    }
+
+    /// With the green log of the job where `compare`d: what is no log has none to be compared with.
+    async fn asked(&mut self, check: &RedCheck, compare: bool) -> Result<Asked, Halt> {
+        let green = match &mut self.greens {
+            Some(greens) if compare => greens.of(&check.name).await?,
+            _ => None,
+        };
+        Ok(Asked { check: check.clone(), aid: self.aid.clone(), green })
     }
 
     async fn archived(&mut self, check: &RedCheck) -> Result<Option<Failure>, Halt> {
         let Some(run) = check.workflow_run else { return Ok(None) };
         let Some(bytes) = self.archive(run).await? else { return Ok(None) };
-        let check = check.clone();
-        let found = tokio::task::spawn_blocking(move || in_archive(&check, &bytes));
+        let asked = self.asked(check, true).await?;
+        let found = tokio::task::spawn_blocking(move || in_archive(&asked, &bytes));
         found.await.map_err(|error| broken(&error))
     }
 
@@ -91,18 +118,18 @@ impl<'a> Logs<'a> {
 
 /// The failure in the log that an archive holds of a job. An archive that cannot be read is as good as none: there is more
 /// to fall back on.
-fn in_archive(check: &RedCheck, bytes: &[u8]) -> Option<Failure> {
+fn in_archive(asked: &Asked, bytes: &[u8]) -> Option<Failure> {
     let mut archive = Archive::open(bytes).inspect_err(|error| tracing::warn!(%error)).ok()?;
-    let wanted = bare(&check.name);
+    let wanted = bare(&asked.check.name);
     let job = archive.jobs().iter().find(|job| bare(&job.name) == wanted)?.clone();
-    let mut digester = digester(&check.name);
+    let mut digester = asked.digester();
     let mut any = false;
     let read = archive.read(&job, |chunk| {
         any = true;
         digester.push(chunk);
     });
     read.inspect_err(|error| tracing::warn!(%error)).ok()?;
-    any.then(|| failure(check, Source::Archive, digester))
+    any.then(|| failure(&asked.check, Source::Archive, digester))
 }
 
 /// A job's name as far as file names keep it: slashes, colons and the like are replaced there.
@@ -110,22 +137,29 @@ fn bare(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-async fn told(check: &RedCheck, source: Source, bytes: Vec<u8>) -> Result<Failure, Halt> {
-    let check = check.clone();
+async fn told(asked: Asked, source: Source, bytes: Vec<u8>) -> Result<Failure, Halt> {
     let read = tokio::task::spawn_blocking(move || {
-        let mut digester = digester(&check.name);
+        let mut digester = asked.digester();
         digester.push(&bytes);
-        failure(&check, source, digester)
+        failure(&asked.check, source, digester)
     });
     read.await.map_err(|error| broken(&error))
 }
 
-fn broken(error: &tokio::task::JoinError) -> Halt {
+pub(super) fn broken(error: &tokio::task::JoinError) -> Halt {
     Halt::Later(error.to_string(), Duration::from_secs(60))
 }
 
-fn digester(check: &str) -> Digester<'_> {
-    Digester::new(Options { budget: EXCERPT, check, ..Options::default() })
+impl Asked {
+    fn digester(&self) -> Digester<'_> {
+        Digester::new(Options {
+            budget: EXCERPT,
+            check: &self.check.name,
+            green: self.green.as_deref(),
+            matchers: &self.aid.matchers,
+            secrets: &self.aid.secrets,
+        })
+    }
 }
 
 fn failure(check: &RedCheck, source: Source, digester: Digester<'_>) -> Failure {

@@ -1,7 +1,9 @@
 //! Asks GitHub how things stand: the branch, the pull request, every check of the head. A webhook is only a hint to ask
 //! now; without one the same question is asked by the clock.
 
+mod aid;
 mod evidence;
+mod greens;
 mod logs;
 
 pub(super) use logs::Logs;
@@ -23,7 +25,9 @@ use crate::{
     git::Mirror,
     github::{GitHubError, Repository},
 };
+use aid::Aid;
 use evidence::Witness;
+use greens::Greens;
 use std::time::Duration;
 
 /// Red checks whose logs are read for one verdict: past these the agent is told of no more anyway.
@@ -271,7 +275,20 @@ async fn read(
         Judgement::Red { checks, tally } => (checks, tally),
     };
     let repository = parts.repository(&state);
+    let own_app = parts.app().await?.id;
+    let mut witness = Witness {
+        repository: &repository,
+        store: &parts.store,
+        facts: &state.facts,
+        own_app,
+        base: Vec::new(),
+    };
     let mut logs = Logs::new(&repository);
+    if red.iter().any(|check| check.known.is_none()) {
+        witness.base = witness.runs_of_base().await?;
+        let greens = Greens::new(&repository, &state.facts.base.branch, witness.base.clone());
+        logs = logs.with(Aid::of(&parts, &state).await?, greens);
+    }
     let mut failures = Vec::new();
     for check in &red {
         let failure = match check.known {
@@ -283,8 +300,6 @@ async fn read(
         let Some(failure) = failure else { return Ok(Verdict::Pending { tally }) };
         failures.push(failure);
     }
-    let own_app = parts.app().await?.id;
-    let witness = Witness { repository: &repository, store: &parts.store, facts: &state.facts, own_app };
     witness.sort(&mut logs, &mut failures).await?;
     evidence::remember(book, facts, &checks, &failures).await?;
     let first = parts.house.holds.checks.rerun == Rerun::First;

@@ -31,6 +31,9 @@ pub const REPO: &str = "acme/calendar";
 /// The model that is asked where a repository chooses no other.
 pub const MODEL: &str = "claude-sonnet-4-5";
 
+/// A secret of the operator's.
+pub const SECRET: &str = "quiet-river-under-the-old-bridge";
+
 /// The issue that the harness opens.
 pub const ISSUE: u64 = 1;
 
@@ -239,7 +242,7 @@ fn settings(
             model_host: None,
             sandbox_words: "no network, no credential".to_owned(),
             public_url: None,
-            secrets: Vec::new(),
+            secrets: vec![SecretString::from(SECRET)],
             // As in earnest: on a busy machine a disk can stand still for many seconds.
             lease: Duration::from_secs(60),
             action: None,
