@@ -179,6 +179,15 @@ impl Emulator {
         })
     }
 
+    /// The archive of a workflow run's logs is this one, recorded elsewhere.
+    pub fn recorded_logs(&self, repo: &str, run: u64, archive: impl Into<bytes::Bytes>) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let run = world.repo_mut(repo).workflow_runs.get_mut(&run);
+            run.ok_or_else(super::reply::Refusal::not_found)?.archive = Some(archive.into());
+            Ok(())
+        })
+    }
+
     /// Somebody has the failed jobs of the newest workflow run started again.
     pub fn rerun_failed(&self, repo: &str, login: &str) -> Result<(), Error> {
         self.at(repo, |world, repo| {

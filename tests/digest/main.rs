@@ -9,5 +9,6 @@ mod fuzz;
 mod laws;
 mod matchers;
 mod read;
+mod slow;
 mod tools;
 mod verdicts;

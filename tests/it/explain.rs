@@ -72,3 +72,27 @@ fn what_cannot_be_read_is_said_in_one_line() {
     let deep = "[".repeat(1_000_000);
     assert!(run(&["delivery", "push", "-"], &deep).contains("recursion limit"));
 }
+
+#[test]
+fn the_archive_of_a_run_is_explained_by_its_failed_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs.zip");
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+    let failed = |text: &str| format!("{text}\n##[error]Process completed with exit code 1.\n");
+    for (name, log) in [
+        ("0_lint.txt", "fine\n".to_owned()),
+        ("1_test (1).txt", failed("sum.sh:1: error: expected 3, got 2")),
+        ("2_docs.txt", failed("docs.md:4: error: no such page")),
+        ("test (1)/2_Run the tests.txt", failed("sum.sh:1: error: expected 3, got 2")),
+    ] {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut zip, log.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap();
+    let path = path.to_str().unwrap();
+    let said = explain(&["log", path, "--json"], "");
+    assert_eq!((&said["job"], &said["also"]), (&json!("test (1)"), &json!(["docs"])));
+    assert_eq!((&said["line"], &said["step"]), (&json!(1), &json!("Run the tests")));
+    let said = explain(&["log", path, "--json", "--job", "docs"], "");
+    assert!(said["text"].as_str().unwrap().contains("no such page"), "{said}");
+}

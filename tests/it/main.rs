@@ -5,6 +5,7 @@
 
 mod action;
 mod agent;
+mod archives;
 mod automatic;
 mod config_check;
 mod contract;

@@ -4,7 +4,7 @@
 use crate::support::{Fixpoint, ISSUE, REPO, SECRET, World, plays::*};
 use fixpoint::{
     domain::failure::{Failure, Kind, Source},
-    emulator::{Ci, CiPlay, Fault, JobPlay, NewRepository, Trouble},
+    emulator::{Astray, Ci, CiPlay, Fault, JobPlay, NewRepository, Trouble},
 };
 use std::time::Duration;
 
@@ -42,6 +42,7 @@ heard_and_seen!(
     f50_one_green_check_is_not_all,
     f51_a_check_that_hangs_is_not_waited_for,
     f52_green_counts_on_the_pushed_commit_only,
+    f53_a_lost_webhook_stalls_nothing,
     red_on_the_base_is_told_and_may_be_left,
     what_the_last_green_log_said_too_gives_way,
     the_repositorys_own_matchers_say_what_an_error_is,
@@ -298,6 +299,17 @@ mod talks {
         ends(&mut t, "watching → resting(green)").await;
     }
 
+    /// Those that would have told of the end are lost, whether others came before or not.
+    pub async fn f53_a_lost_webhook_stalls_nothing(world: World) {
+        let mut t = pushed(world).await;
+        for event in ["check_run", "check_suite", "workflow_run", "workflow_job"] {
+            t.github.faults().astray(Some(event), 100, Astray::Drop);
+        }
+        t.github.ci_ends(&t.repo, "test", &JobPlay::passes()).unwrap();
+        t.until("resting(green)").await;
+        ends(&mut t, "watching → resting(green)").await;
+    }
+
     /// What was there when all was well is not why it is red: the new line is shown, and is the one line.
     pub async fn what_the_last_green_log_said_too_gives_way(world: World) {
         let mut t = world.limits(|l| l.rounds = 1).start().await;
@@ -310,8 +322,9 @@ mod talks {
         begun(&mut t).await;
         let noise = noise();
         let (before, after) = noise.split_at(noise.find("old/gaf").unwrap());
-        t.ci_fails(&format!("{before}the cup ran over\n{after}")).await;
+        t.ci_fails(&format!("{before}src/cup.c:7: error: the cup ran over\n{after}")).await;
         let failure = at_the_cap(&mut t).await;
+        assert_eq!(failure.line, "src/cup.c:7: error: the cup ran over");
         assert!(failure.excerpt.contains("the cup ran over"), "{}", failure.excerpt);
         ends(&mut t, "watching → resting(not_green)").await;
     }

@@ -157,6 +157,7 @@ impl World {
             progress: Progress::Queued,
             created: now,
             updated: now,
+            archive: None,
         };
         self.repo_mut(repo).workflow_runs.insert(id, run);
         self.tell_run(repo, id, "requested");
@@ -187,6 +188,7 @@ impl World {
             progress: Progress::Queued,
             created: at,
             updated: at,
+            archive: None,
         };
         self.repo_mut(repo).workflow_runs.insert(id, run);
         id

@@ -121,6 +121,10 @@ pub(super) fn archive(
     if !run.progress.is_completed() {
         return Err(Refusal::not_found());
     }
+    if let Some(recorded) = &run.archive {
+        let zip = recorded.to_vec();
+        return Ok(redirect(world, zip));
+    }
     let attempt = attempt.map_or(Ok(run.attempt), number)?;
     let zip = zip_of(&jobs_of(world, repo, run.id, attempt)).map_err(Refusal::broken)?;
     Ok(redirect(world, zip))

@@ -1,6 +1,7 @@
 //! Checks, statuses, workflow runs and jobs.
 
 use super::{Id, Time};
+use bytes::Bytes;
 
 /// Of a check run, job, suite or workflow run: where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +130,8 @@ pub(crate) struct WorkflowRun {
     pub(crate) progress: Progress,
     pub(crate) created: Time,
     pub(crate) updated: Time,
+    /// The archive of its logs, where it was recorded elsewhere.
+    pub(crate) archive: Option<Bytes>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
