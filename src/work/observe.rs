@@ -133,7 +133,9 @@ impl Reader<'_> {
         if check.known.is_some() {
             return Ok(Seen::Infrastructure);
         }
-        let Some(read) = self.logs.read(&check, false).await.map_err(|halt| unreadable(&halt))? else {
+        // On the heap: it is the largest part of a future that is awaited many layers up.
+        let read = Box::pin(self.logs.read(&check, false));
+        let Some(read) = read.await.map_err(|halt| unreadable(&halt))? else {
             return Ok(unknown());
         };
         if read.kind == Kind::Infrastructure {

@@ -258,7 +258,8 @@ fn without_workflow(checks: &mut Checks, own: &str) {
     checks.check_runs.retain(|run| !suites.contains(&run.check_suite.id));
 }
 
-/// The verdict, with the logs of what is red read and sorted; what was seen is remembered.
+/// The verdict, with the logs of what is red read and sorted; what was seen is remembered. On the heap
+/// where it is awaited: the readers of logs make it too large for the stack of a session.
 async fn read(
     driver: &Driver,
     head: &Sha,
