@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Of each log these many lines, the longest, are read; bytes of one line.
 const LONGEST: usize = 40;
 const LINE: usize = 16 * 1024;
-/// What one matcher may take for the lines of one log, without optimisation on a busy machine: fifty times what the slowest
+/// What one matcher may take for the lines of one log, without optimisation on a busy machine: some thirty times what the slowest
 /// takes. One that goes back over what it read takes minutes for a line of sixteen thousand bytes.
 const TIME: Duration = Duration::from_secs(2);
 /// What a digest of them may take, all its expressions together.
