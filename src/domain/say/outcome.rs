@@ -229,6 +229,7 @@ fn timed_out(voice: &Voice<'_>) -> Face {
         format!("Needs you: checks of {} did not finish within {wait}.", voice.pull()),
         vec![
             tally(voice),
+            voice.facts().remark.clone().unwrap_or_default(),
             format!(
                 "{} stays a draft. When they end green it is made ready; else {}.",
                 voice.pull(),

@@ -4,7 +4,7 @@ use super::{
     Cause, Effect, Exception, Message, Outcome, Phase,
     step::{Next, Taken},
 };
-use crate::domain::{Failure, ids::Sha, verdict::Verdict};
+use crate::domain::{Failure, ids::Sha, say, verdict::Verdict};
 
 /// What the reason says when all rounds are used up.
 pub(super) fn cap(rounds: u32) -> String {
@@ -48,8 +48,10 @@ fn watched(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken {
         }
         Verdict::TimedOut { pending } => {
             next.note_result("checks did not finish");
-            next.facts().remark = Some(format!("Never finished: {}.", pending.join(", ")));
             next.answer(Outcome::TimedOut);
+            let names: Vec<String> =
+                pending.iter().take(3).map(|name| format!("`{}`", name.replace('`', "'"))).collect();
+            next.facts().remark = Some(format!("Never finished: {}.", names.join(", ")));
         }
     }
     Ok(())
@@ -127,11 +129,8 @@ fn trees(seen: &[(String, Sha)], failure: &Failure) -> usize {
 }
 
 fn approval(next: &mut Next<'_>, workflows: u32, url: Option<String>) -> Taken {
-    let link = url.map(|u| format!(" [Approve them]({u}).")).unwrap_or_default();
-    let (noun, verb) =
-        if workflows == 1 { ("workflow waits", "it runs") } else { ("workflows wait", "they run") };
-    let remark =
-        format!("{workflows} {noun} for a maintainer's approval before {verb}.{link} It goes on by itself.");
+    let pull = next.state.facts.pull.as_ref().map(|pull| pull.number);
+    let remark = say::awaiting_approval(workflows, pull, url.as_deref());
     if next.state.facts.remark.as_deref() == Some(remark.as_str()) {
         return Err("the approval was asked for already");
     }

@@ -141,9 +141,6 @@ pub struct Facts {
     /// The base commit that the head could not be merged with: noted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict: Option<Sha>,
-    /// Something wrong in the repository's own configuration, with its place; its defaults were used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub notice: Option<String>,
     /// The commit on its way to GitHub replaces the head: a rebase of our own branch.
     #[serde(default)]
     pub rewrites: bool,

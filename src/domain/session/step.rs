@@ -97,7 +97,6 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         askers: Vec::new(),
         approvals: Vec::new(),
         conflict: None,
-        notice: None,
         rewrites: false,
         flags: Vec::new(),
         survey: None,
