@@ -23,7 +23,7 @@ pub use sections::{
     Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
 };
 
-pub use terminal::{path, state_folder, wants_colours};
+pub use terminal::{github_token, path, state_folder, wants_colours};
 pub use units::span_of;
 
 use crate::domain::repo_config::Operator;

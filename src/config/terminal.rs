@@ -2,6 +2,12 @@
 
 use std::path::PathBuf;
 
+/// A person's token for GitHub, where the environment holds one: `GH_TOKEN`, else `GITHUB_TOKEN`, as `gh` reads them.
+pub fn github_token() -> Option<secrecy::SecretString> {
+    let value = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    value("GH_TOKEN").or_else(|| value("GITHUB_TOKEN")).map(secrecy::SecretString::from)
+}
+
 /// Where runs of the terminal are kept, as the XDG base directory specification has it: `$XDG_STATE_HOME`, else
 /// `~/.local/state`. `None`: neither is known.
 pub fn state_folder() -> Option<PathBuf> {

@@ -112,6 +112,38 @@ impl Local {
         self.remote
     }
 
+    /// Where that remote is.
+    ///
+    /// # Errors
+    /// [`GitError::Other`] when the repository cannot be read.
+    pub async fn remote_url(&self) -> Result<Option<String>, GitError> {
+        let Some(name) = self.remote else { return Ok(None) };
+        let dir = self.dir.clone();
+        blocking(move || {
+            let repo = Repository::open(dir)?;
+            let remote = repo.find_remote(name)?;
+            Ok(remote.url().ok().map(str::to_owned))
+        })
+        .await
+    }
+
+    /// Pushes a branch to that remote as the person would: with their configuration, credentials and terminal.
+    ///
+    /// # Errors
+    /// [`GitError::Unavailable`] when git did not manage to; it has told the terminal why.
+    pub async fn push(&self, branch: &str) -> Result<(), GitError> {
+        let remote = self.remote.unwrap_or(ORIGIN);
+        let mut git = tokio::process::Command::new("git");
+        git.arg("--git-dir").arg(&self.dir).args(["push", "--quiet", remote]);
+        git.arg(format!("refs/heads/{branch}:refs/heads/{branch}"));
+        git.stdout(Stdio::null()).kill_on_drop(true);
+        let status = git.status().await.map_err(|e| GitError::Other(format!("cannot start git: {e}")))?;
+        if !status.success() {
+            return Err(GitError::Unavailable(format!("`git push {remote} {branch}` failed")));
+        }
+        Ok(())
+    }
+
     /// Its git directory.
     pub fn directory(&self) -> &Path {
         &self.dir

@@ -126,6 +126,17 @@ struct ContentRow {
 /// Rules of one branch: GitHub allows 75 rulesets a repository.
 const MOST_RULES: usize = 2_000;
 
+impl From<RepositoryRow> for RepositoryInfo {
+    fn from(row: RepositoryRow) -> Self {
+        Self {
+            repo: Repo { id: row.id, owner: row.owner.login, name: row.name },
+            private: row.private,
+            default_branch: row.default_branch,
+            archived: row.archived,
+        }
+    }
+}
+
 impl Repository {
     /// The repository's facts, with its present names: it is asked for by its id, for another repository may have taken
     /// over a name that was given up.
@@ -135,12 +146,16 @@ impl Repository {
     pub async fn info(&self) -> Result<RepositoryInfo, GitHubError> {
         let url = self.client.url(["repositories", &self.repo.id.to_string()]);
         let row: RepositoryRow = self.client.get(&url).await?;
-        Ok(RepositoryInfo {
-            repo: Repo { id: row.id, owner: row.owner.login, name: row.name },
-            private: row.private,
-            default_branch: row.default_branch,
-            archived: row.archived,
-        })
+        Ok(row.into())
+    }
+
+    /// The facts of whatever repository has the name now: where only the name is known.
+    ///
+    /// # Errors
+    /// [`GitHubError::NotFound`] when there is none, or it is out of reach.
+    pub async fn named(&self) -> Result<RepositoryInfo, GitHubError> {
+        let row: RepositoryRow = self.client.get(&self.url([])).await?;
+        Ok(row.into())
     }
 
     /// What an account may do; refused (`None`) when the answer is about another id than `actor.id`, for logins can be

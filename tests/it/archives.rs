@@ -3,7 +3,7 @@
 use fixpoint::{
     digest::{Digester, Options, archive::Archive},
     emulator::{Ci, Emulator, JobPlay, NewRepository, PastRun, Permission},
-    github::{self, GitHub, JobLog},
+    github::{self, GitHub, Identity, JobLog},
 };
 use serde_json::Value;
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
@@ -76,8 +76,7 @@ fn github(emulator: &Emulator) -> GitHub {
     let settings = github::Settings {
         api_url: emulator.api_url().parse().unwrap(),
         web_url: emulator.web_url().parse().unwrap(),
-        app_id: app.app_id.to_string(),
-        private_key: app.private_key_pem.into(),
+        identity: Identity::App { id: app.app_id.to_string(), private_key: app.private_key_pem.into() },
     };
     let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     GitHub::new(settings, http.build().unwrap()).unwrap()

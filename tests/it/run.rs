@@ -3,7 +3,7 @@
 use crate::support::{ISSUE, World, plays::*};
 use fixpoint::{
     app,
-    emulator::{Emulator, Options},
+    emulator::{Emulator, NewRepository, Options, Permission},
 };
 use serde_json::Value;
 use std::{
@@ -542,4 +542,43 @@ async fn five_real_repositories() {
         );
         desk.nothing_is_left();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_pr_the_branch_is_pushed_and_a_draft_opened() {
+    let desk = Desk::new().await;
+    let files = [("README.md", "# sums\n"), ("src/sum.sh", "echo $(($1 - $2))\n")];
+    desk.emulator.create_repository(NewRepository::new("acme/sums", &files)).unwrap();
+    desk.emulator.collaborator("acme/sums", "ada", Permission::Write).unwrap();
+    let token = desk.emulator.user_token("ada");
+    let mut remote =
+        url::Url::parse(&format!("{}/acme/sums.git", desk.emulator.web_url().trim_end_matches('/'))).unwrap();
+    remote.set_username("x-access-token").unwrap();
+    remote.set_password(Some(&token)).unwrap();
+    fs::remove_dir_all(desk.repo()).unwrap();
+    git(desk.folder.path(), &["clone", "--quiet", remote.as_str(), "sums"]);
+    desk.git(&["config", "user.name", "Ada"]);
+    desk.git(&["config", "user.email", "ada@example.com"]);
+    let to_github = |mut command: tokio::process::Command| {
+        command.env("FIXPOINT_GITHUB_API_URL", desk.emulator.api_url());
+        command.env("FIXPOINT_GITHUB_WEB_URL", desk.emulator.web_url());
+        command
+    };
+    // Said before a model is asked.
+    let mut without = to_github(desk.command(CHECK, &["--sandbox", "local", "--pr", "Mend the sum"]));
+    without.env_remove("GH_TOKEN").env_remove("GITHUB_TOKEN");
+    let out = run_of(without).await;
+    assert!(out.code == 2 && out.stderr.contains("set GH_TOKEN"), "{}", out.stderr);
+    assert_eq!(desk.emulator.model().shown().len(), 0);
+    desk.model_mends_in_round_two();
+    let mut with = to_github(desk.command(CHECK, &["--sandbox", "local", "--json", "--pr", "Mend the sum"]));
+    with.env("GH_TOKEN", &token);
+    let out = run_of(with).await;
+    assert_eq!(out.code, 0, "{}\n{}", out.stdout, out.stderr);
+    assert_eq!(out.last()["no_pull_request"], Value::Null);
+    let pulls = desk.emulator.pulls("acme/sums").unwrap();
+    assert_eq!(pulls.len(), 1, "{}", out.stdout);
+    assert!(pulls[0].draft && pulls[0].author == "ada" && pulls[0].title == "Add", "{pulls:?}");
+    assert!(out.last()["pull_request"].as_str().unwrap().ends_with("/acme/sums/pull/1"), "{}", out.last());
+    assert!(!out.stdout.contains(&token) && !out.stderr.contains(&token));
 }

@@ -29,6 +29,8 @@ pub(super) struct End {
     files: String,
     patch: Option<PathBuf>,
     session: Option<String>,
+    /// The pull request, where one was wanted: its address, or why there is none.
+    pull: Option<Result<String, String>>,
     summary: String,
     total: Total,
     began: Instant,
@@ -53,6 +55,7 @@ impl End {
             files: String::new(),
             patch: None,
             session: None,
+            pull: None,
             summary: String::new(),
             total: follow.total,
             began: forge.began,
@@ -104,6 +107,22 @@ impl End {
             Phase::Waiting { .. } => "question".clone_into(&mut self.outcome),
             _ => {}
         }
+    }
+
+    /// What a pull request would hold: branch, title and text; only of a branch whose check is green.
+    pub(super) fn worth_a_look(&self) -> Option<(&str, String, String)> {
+        let green = matches!(self.outcome.as_str(), "green" | "needs_person");
+        let branch = &self.branch.as_ref().filter(|_| green)?.branch;
+        let words = text::harmless_plain(&self.summary);
+        let title = text::shorten(first(&words), 72);
+        let looks: String = self.looks.iter().map(|look| format!("\n- {}", text::harmless(look))).collect();
+        let looks = if looks.is_empty() { String::new() } else { format!("\n\n**Look here first:**{looks}") };
+        Some((branch, title, format!("In the agent's words:\n\n{}{looks}\n", text::harmless(&self.summary))))
+    }
+
+    /// Notes what came of the wish for a pull request.
+    pub(super) fn published(&mut self, pull: anyhow::Result<Option<String>>) {
+        self.pull = pull.map_err(|error| format!("{error:#}")).transpose();
     }
 
     /// What is written down of it.
@@ -158,6 +177,11 @@ impl End {
         if !place.is_ours() {
             show.plain(&format!("  take it   {git} merge {branch}"));
         }
+        match &self.pull {
+            Some(Ok(url)) => return show.plain(&format!("  review    {url}")),
+            Some(Err(why)) => show.field("no pull request", why),
+            None => {}
+        }
         if let Some(remote) = place.local.remote() {
             show.plain(&format!("  push it   {git} push {remote} {branch}"));
         }
@@ -199,6 +223,8 @@ impl End {
             "question": self.question,
             "patch": self.patch,
             "session": self.session,
+            "pull_request": self.pull.as_ref().and_then(|pull| pull.as_ref().ok()),
+            "no_pull_request": self.pull.as_ref().and_then(|pull| pull.as_ref().err()),
             "seconds": (self.began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
         })
     }

@@ -7,6 +7,7 @@ mod end;
 pub(super) mod follow;
 mod forge;
 mod place;
+mod publish;
 mod setup;
 pub(super) mod show;
 
@@ -67,6 +68,9 @@ pub(super) struct Args {
     /// The image of a container, instead of `sandbox.image`
     #[arg(long)]
     image: Option<String>,
+    /// Push the branch to `origin` when it is green and open a draft pull request, with the token in GH_TOKEN or GITHUB_TOKEN
+    #[arg(long)]
+    pr: bool,
     /// One JSON object a line, the last with the outcome
     #[arg(long)]
     json: bool,
@@ -94,6 +98,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let runs = Runs::in_folder(args.state.clone())?;
     let run = runs.begin()?;
     let place = Place::find(&args.repo, &run).await?;
+    let publish = match args.pr {
+        true => Some(publish::Publish::find(&place, &config).await?),
+        false => None,
+    };
     setup::within_budgets(&mut config, &runs, &place.name()).await?;
     super::logging::to_file(&run.file("fixpoint.log"), &config.log)?;
     let mut note = Note {
@@ -114,7 +122,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         note.outcome = Some("error".to_owned());
         run.write(&note)?;
     }
-    let end = done?;
+    let mut end = done?;
+    if let Some(publish) = publish {
+        end.published(publish.publish(&end, &place).await);
+    }
     (note.outcome, note.branch, note.commit) = end.noted();
     run.write(&note)?;
     Ok(end.tell(&mut show, &place, stop.is_cancelled()))

@@ -39,6 +39,11 @@ impl Place {
         self.url.clone().unwrap_or_else(|| folder().trim_end_matches('/').to_owned())
     }
 
+    /// The address it was cloned from.
+    pub(super) fn address(&self) -> Option<&str> {
+        self.url.as_deref()
+    }
+
     /// Its own folder.
     pub(super) fn folder(&self) -> PathBuf {
         self.local.files().unwrap_or_else(|| self.local.directory()).to_owned()
