@@ -33,7 +33,7 @@ pub async fn stop(store: &Store, session: &Summary) -> Result<(), Refused> {
     if !session.state.is_live() {
         return Err(Refused::Pointless("nothing runs that could be stopped"));
     }
-    let entry = Entry::Asked { ask: Ask::Stop { by: operator() } };
+    let entry = Entry::Asked { ask: Ask::Stop { by: operator(), at: None } };
     Ok(store.append(session.id, &entry).await?)
 }
 

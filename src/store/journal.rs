@@ -106,6 +106,8 @@ impl Store {
         let id = session.to_string();
         let bytes: Option<Vec<u8>> =
             db!(self.reader().await, c => sqlx::query_scalar(PATCH).bind(id).fetch_optional(c).await)?;
+        // An empty one took an older one's place.
+        let bytes = bytes.filter(|bytes| !bytes.is_empty());
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 }

@@ -124,20 +124,22 @@ impl Driver {
         let (title, body) =
             say::pull(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
         let title = self.parts.house.holds.titled(title, self.state.facts.thread.number);
-        // The title is the first round's: a later round's summary does not rename the whole pull request.
-        let title = match self.shown("pull-title").await? {
-            Some(first) => first.remote,
-            None => {
-                self.remember("pull-title", &title, "").await?;
-                title
-            }
-        };
+        // The title is the first request's: a later one does not rename the whole pull request.
+        let ours = self.shown("pull-title").await?.map(|shown| shown.remote);
+        let title = ours.clone().filter(|_| self.state.facts.request_no > 1).unwrap_or(title);
         let content = format!("{title}\n{body}");
         if self.shown("pull").await?.is_some_and(|s| s.hash == hash(&content)) {
             return Ok(());
         }
         self.tick().await?;
-        repository.edit_pull(pull.number, &title, &body).await?;
+        // What a person calls it, it is called.
+        let live = repository.pull(pull.number).await?.title;
+        if ours.is_some_and(|ours| ours != live) {
+            repository.edit_pull(pull.number, &live, &body).await?;
+        } else {
+            repository.edit_pull(pull.number, &title, &body).await?;
+            self.remember("pull-title", &title, "").await?;
+        }
         self.remember("pull", &pull.number.to_string(), &content).await
     }
 

@@ -174,9 +174,14 @@ async fn t40_a_strangers_issue_is_not_pushed_unseen_where_ci_holds_a_secret() {
             let said: Vec<_> =
                 t.github.comments(&t.repo, issue).unwrap().into_iter().map(|c| c.body).collect();
             assert!(said.concat().contains("people without write access reached the model"), "{said:?}");
+            assert!(said.concat().contains("+echo $(($1 + $2))"), "what waits for a yes is shown: {said:?}");
             t.comment("/code approve").by("alice").on(issue);
             t.settle().await;
             assert!(t.phases().await.ends_with("waiting → publishing → watching"), "{}", t.phases().await);
+            assert!(
+                !t.github.comments(&t.repo, issue).unwrap()[1].body.contains("+echo"),
+                "it is in the branch now"
+            );
         }
         t.end().await;
     }

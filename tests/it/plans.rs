@@ -85,3 +85,27 @@ async fn f11_later_commands_of_a_comment_are_named() {
     assert!(t.said().concat().contains("not taken: `/code plan the rest`"), "{:?}", t.said());
     t.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f11_every_command_has_an_answer_of_its_own_where_it_stands() {
+    let mut t = fixpoint().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    t.ci_passes().await;
+    let pull = t.pull().number;
+    for text in ["/code --rounds 99 more", "/code help", "/code stop", "/code approve"] {
+        t.comment(text).by("alice").on(pull);
+    }
+    t.settle().await;
+    let comments = t.github.comments(&t.repo, pull).unwrap();
+    let said: Vec<String> =
+        comments.into_iter().filter(|c| c.author == "fixpoint[bot]").map(|c| c.body).collect();
+    assert_eq!(said.len(), 4, "{said:#?}");
+    for (answer, part) in
+        said.iter().zip(["1 to 3 are", "/code rebase", "could be stopped", "waits for an approval"])
+    {
+        assert!(answer.contains(part), "{answer}");
+    }
+    t.end().await;
+}

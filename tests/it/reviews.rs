@@ -109,3 +109,34 @@ async fn code_review_comments_on_lines_and_pushes_nothing() {
     assert!(!writes.iter().any(|w| w.contains("/check-runs")), "{writes:#?}");
     t.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_of_ours_leaves_what_waits_for_a_yes_waiting() {
+    let mut t = fixpoint().await;
+    t.model_plays([write("build.rs", "fn main() {}\n"), finish("Build"), finish("Nothing is wrong.")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    t.ci_passes().await;
+    assert!(t.phases().await.ends_with("resting(needs_person)"), "{}", t.phases().await);
+    let pull = t.pull().number;
+    t.comment("/code review").by("alice").on(pull);
+    t.settle().await;
+    assert!(t.phases().await.ends_with("working(1) → resting(needs_person)"), "{}", t.phases().await);
+    t.comment("/code approve").by("alice").on(pull);
+    t.settle().await;
+    assert!(t.phases().await.ends_with("resting(green)") && !t.pull().draft, "{}", t.phases().await);
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_title_is_the_first_requests_last_word_until_a_person_changes_it() {
+    let mut t = fixpoint().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 * $2"), finish("Multiply")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    t.model_plays([edit("src/sum.sh", "$1 * $2", "$1 + $2"), finish("Add the two numbers")]);
+    t.ci_fails("expected 3, got 2").await;
+    t.ci_passes().await;
+    assert_eq!(t.pull().title, "Add the two numbers");
+    t.end().await;
+}

@@ -149,7 +149,7 @@ fn why(digest: &Digest) -> String {
     let step = digest.step.as_deref().map(|step| format!(" in `{step}`")).unwrap_or_default();
     let line = digest.line.map(|line| format!(", line {line}: {}", digest.line_text)).unwrap_or_default();
     match digest.kind {
-        Kind::None => "Nothing failed, as far as this log tells.".to_owned(),
+        Kind::None => "Nothing in it is known as a failure.".to_owned(),
         Kind::Change => format!("What was tested failed{step}{line}"),
         Kind::Infrastructure => format!("The world around failed, not the change{step}{line}"),
     }

@@ -91,10 +91,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::List { limit, json } => {
             for found in stores.newest(limit).await? {
-                match json {
-                    true => println!("{}", found.json()),
-                    false => println!("{}", words::row(&found)),
-                }
+                let line = if json { found.json().to_string() } else { words::row(&found) };
+                std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{line}\n"))?;
             }
         }
         Command::Show { id, json } => show(&stores.find(&id).await?, json).await?,

@@ -22,7 +22,7 @@ pub fn message(
     let (first, second) = match message {
         // It stands at the start of a line, where the same words may mean something else.
         Message::CannotFollow { text } => (text::harmless(&words::inline(text, LIMIT)), String::new()),
-        Message::Status { .. } => {
+        Message::Status => {
             let face = face::face(&voice);
             let more = face.lines.first().filter(|first| **first != act(&face));
             (face.lead.clone(), [more.map_or(String::new(), |more| format!("{more}\n")), act(&face)].concat())

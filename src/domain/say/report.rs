@@ -7,13 +7,15 @@ use crate::domain::session::{Cause, RoundNote};
 const EXCERPTS: usize = 3;
 /// Characters of an excerpt.
 const EXCERPT: usize = 2_000;
+/// Characters of an approved plan.
+const PLAN: usize = 4_000;
 /// Characters of a patch in a comment: more belongs into a file.
 const PATCH: usize = 30_000;
 /// Rounds listed: a request has few, a damaged state could have many.
 const ROUNDS: usize = 20;
 
 pub(super) fn folds(voice: &Voice<'_>) -> Vec<(String, String)> {
-    [rounds(voice), checks(voice), patch(voice)].into_iter().flatten().collect()
+    [rounds(voice), plan(voice), checks(voice), patch(voice)].into_iter().flatten().collect()
 }
 
 fn rounds(voice: &Voice<'_>) -> Option<(String, String)> {
@@ -69,6 +71,12 @@ fn used(voice: &Voice<'_>) -> Option<String> {
         }
     };
     Some(format!("Used: {} tokens{money}.", words::tokens(spent.tokens)))
+}
+
+/// What was agreed to stays to be read while it is carried out.
+fn plan(voice: &Voice<'_>) -> Option<(String, String)> {
+    let plan = voice.facts().plan.as_deref()?;
+    Some(("The plan that was approved".to_owned(), words::quote(plan, PLAN)))
 }
 
 fn checks(voice: &Voice<'_>) -> Option<(String, String)> {

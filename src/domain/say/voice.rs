@@ -1,7 +1,7 @@
 //! How things are named in every sentence: the pull request, the thread, a command, a commit.
 
 use super::{Context, words};
-use crate::domain::{Failure, Limits, State, session::Facts, text};
+use crate::domain::{Failure, Limits, State, failure::Kind, session::Facts, text};
 
 /// A state with what is needed to speak of it.
 #[derive(Clone, Copy, Debug)]
@@ -130,5 +130,6 @@ pub(super) fn failure(failure: &Failure) -> String {
     if failure.line.trim().is_empty() {
         return format!("{name} failed; its log could not be read");
     }
-    format!("{name} failed: {}", words::code(&failure.line, 160))
+    let base = if failure.kind == Kind::Base { ", on the base too" } else { "" };
+    format!("{name} failed{base}: {}", words::code(&failure.line, 160))
 }

@@ -1,7 +1,7 @@
 //! What people ask of a session.
 
 use super::{
-    Cause, Effect, Job, Message, Outcome, Phase, Question, Request, Subject,
+    Cause, Effect, Job, Message, Outcome, Phase, Question, Request, Spot, Subject,
     step::{Next, Taken},
 };
 use crate::domain::CommentId;
@@ -15,7 +15,7 @@ impl Next<'_> {
                 "{} reviews were worked on here, which is the cap; a command in a comment goes on.",
                 self.limits.reviews
             );
-            return self.cannot_follow(&request.asker.login, &why);
+            return self.cannot_follow(&request.asker.login, &why, None);
         }
         let plain = request.job == Job::Run;
         match self.state.phase {
@@ -41,7 +41,8 @@ impl Next<'_> {
 
     pub(super) fn retry(&mut self, mut request: Request) -> Taken {
         if matches!(self.state.phase, Phase::Queued | Phase::Working | Phase::Publishing { .. }) {
-            return self.cannot_follow(&request.asker.login, "It is being worked on already.");
+            let at = self.spot(request.source);
+            return self.cannot_follow(&request.asker.login, "It is being worked on already.", at);
         }
         self.react(request.source);
         let facts = &self.state.facts;
@@ -52,7 +53,8 @@ impl Next<'_> {
         Ok(())
     }
 
-    pub(super) fn approved(&mut self, by: &str) -> Taken {
+    pub(super) fn approved(&mut self, by: &str, at: Option<Spot>) -> Taken {
+        let spot = at.map(|at| Subject::Comment(at.comment));
         match self.state.phase.clone() {
             Phase::Waiting { question: Question::Plan { text }, .. } => {
                 let request = Request { job: Job::Run, ..self.state.facts.request.clone() };
@@ -60,19 +62,29 @@ impl Next<'_> {
                 self.facts().plan = Some(text);
             }
             Phase::Waiting { question: Question::Publish { commit, tree }, .. } => self.publish(commit, tree),
-            Phase::Resting { outcome: Outcome::NeedsPerson } => {
+            // Whatever was asked since, what is green and flagged waits for somebody's yes.
+            Phase::Resting { .. } if self.is_flagged() => {
                 self.facts().flags.clear();
                 self.rest(Outcome::Green);
             }
-            _ => return self.cannot_follow(by, "Nothing waits for an approval here."),
+            _ => return self.cannot_follow(by, "Nothing waits for an approval here.", at),
         }
+        spot.into_iter().for_each(|on| self.react(on));
         Ok(())
     }
 
-    pub(super) fn stopped(&mut self) -> Taken {
+    fn is_flagged(&self) -> bool {
+        let facts = &self.state.facts;
+        !facts.flags.is_empty() && facts.is_green() && facts.guest.is_none()
+    }
+
+    pub(super) fn stopped(&mut self, by: &str, at: Option<Spot>) -> Taken {
         self.facts().kept.clear();
+        if matches!(self.state.phase, Phase::Resting { .. }) {
+            return self.cannot_follow(by, "Nothing runs here that could be stopped.", at);
+        }
+        at.into_iter().for_each(|at| self.react(Subject::Comment(at.comment)));
         match self.state.phase {
-            Phase::Resting { .. } => Err("nothing runs that could be stopped"),
             // What is intended is finished first: a push that may have happened cannot be taken back.
             Phase::Publishing { .. } => {
                 self.facts().stopping = true;
@@ -94,15 +106,24 @@ impl Next<'_> {
         Ok(())
     }
 
-    pub(super) fn status(&mut self, to: String, asked: CommentId) -> Taken {
-        self.say(Message::Status { asked }, to);
+    pub(super) fn status(&mut self, to: String, at: Spot) -> Taken {
+        self.say(Message::Status, to, Some(at));
         Ok(())
     }
 
-    pub(super) fn cannot_follow(&mut self, to: &str, why: &str) -> Taken {
+    pub(super) fn cannot_follow(&mut self, to: &str, why: &str, at: Option<Spot>) -> Taken {
         let message = Message::CannotFollow { text: why.to_owned() };
-        self.say(message, to.to_owned());
+        self.say(message, to.to_owned(), at);
         Ok(())
+    }
+
+    /// The session's own thread, where a comment's is not known.
+    fn spot(&self, source: Subject) -> Option<Spot> {
+        let thread = self.state.facts.thread.number;
+        match source {
+            Subject::Comment(comment) => Some(Spot { thread, comment }),
+            _ => None,
+        }
     }
 
     fn react(&mut self, on: Subject) {

@@ -84,7 +84,8 @@ fn green(next: &mut Next<'_>, tally: (u32, u32)) {
     let facts = next.facts();
     facts.tally = Some(tally);
     facts.failures.clear();
-    let flagged = !facts.flags.is_empty();
+    // Of a person's pull request only they say when it is ready.
+    let flagged = !facts.flags.is_empty() && facts.guest.is_none();
     next.answer(if flagged { Outcome::NeedsPerson } else { Outcome::Green });
 }
 
@@ -93,7 +94,8 @@ pub(super) fn green_but_for(next: &mut Next<'_>, exception: Exception) {
     next.note_result(&format!("green but for `{}`, which is red on the base too", exception.check));
     let facts = next.facts();
     facts.exception = Some(exception);
-    let flagged = !facts.flags.is_empty();
+    // Of a person's pull request only they say when it is ready.
+    let flagged = !facts.flags.is_empty() && facts.guest.is_none();
     next.answer(if flagged { Outcome::NeedsPerson } else { Outcome::Green });
 }
 

@@ -1,6 +1,6 @@
 //! What the outside world will notice. Each effect is a row: the intent before the act, the result after it.
 
-use super::LineComment;
+use super::{LineComment, Spot};
 use crate::domain::ids::{CommentId, Number, Repo, Sha, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,9 @@ pub enum Effect {
         to: String,
         /// The request it belongs to: one message of a kind in a request, the same again edits it.
         request_no: u32,
+        /// The comment that it answers, where it answers one: each has its own answer, in its own thread.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Spot>,
     },
     /// Answer a thread of a review.
     Reply {
@@ -110,10 +113,7 @@ pub enum Message {
     /// The agent or the policy asks something.
     Question,
     /// Where it stands, because somebody asked.
-    Status {
-        /// In which comment: each is answered by one of its own.
-        asked: CommentId,
-    },
+    Status,
     /// A command that could not be followed, with why and what would work.
     CannotFollow {
         /// The sentence.

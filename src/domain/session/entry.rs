@@ -147,18 +147,24 @@ pub enum Ask {
     Status {
         /// Who wants to know.
         by: Actor,
-        /// In which comment.
-        comment: CommentId,
+        /// Where.
+        at: Spot,
     },
     /// The one question it waits for is answered with yes.
     Approve {
         /// Who approves.
         by: Actor,
+        /// Where, if in a comment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Spot>,
     },
     /// End it now.
     Stop {
         /// Who stops it.
         by: Actor,
+        /// Where, if in a comment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Spot>,
     },
     /// Something that cannot be followed; they are told what would work.
     Mistaken {
@@ -166,7 +172,19 @@ pub enum Ask {
         by: Actor,
         /// What they are told.
         sentence: String,
+        /// Where, if in a comment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Spot>,
     },
+}
+
+/// A comment and the thread it stands in: where it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// The issue or pull request.
+    pub thread: Number,
+    /// The comment.
+    pub comment: CommentId,
 }
 
 /// Whose a commit on our branch is.

@@ -14,7 +14,7 @@ mod step;
 mod tests;
 
 pub use effect::{Effect, Message, Subject};
-pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Whose};
+pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Spot, Whose};
 pub use outcome::Outcome;
 pub use request::{Job, LineComment, LineNote, Request};
 pub use state::{

@@ -149,7 +149,14 @@ impl Next<'_> {
             let (pull, request_no) = (pull.number, facts.request_no);
             self.effects.push(Effect::Review { pull, head, summary, comments, request_no });
         }
-        self.answer(Outcome::Reviewed);
+        match self.facts().rested.take() {
+            // The review itself is the answer: what waited before it waits still.
+            Some(before) if self.state.facts.guest.is_none() => {
+                self.state.phase = Phase::Resting { outcome: before };
+                self.next_kept();
+            }
+            _ => self.answer(Outcome::Reviewed),
+        }
     }
 
     pub(super) fn pushed(&mut self, done: &Sha) -> Result<Taken, IllegalTransition> {

@@ -123,6 +123,9 @@ pub struct Facts {
     pub notes: Vec<String>,
     /// Somebody said stop while it could not stop at once.
     pub stopping: bool,
+    /// How the request before ended, while one that changes nothing is worked on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rested: Option<Outcome>,
     /// The plan that was approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,

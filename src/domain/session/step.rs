@@ -2,7 +2,7 @@
 
 use super::{
     Ask, Base, Cause, Effect, Entry, Facts, Guest, Job, Message, Outcome, Phase, Pull, Question, Request,
-    Spent, State, Thread, ci,
+    Spent, Spot, State, Thread, ci,
 };
 use crate::domain::{
     ids::{InstallationId, Repo, Sha},
@@ -91,6 +91,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         kept: Vec::new(),
         notes: Vec::new(),
         stopping: false,
+        rested: None,
         plan: None,
         reviews: 0,
         replies: Vec::new(),
@@ -150,10 +151,12 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
     let verdict = match entry {
         Entry::Asked { ask: Ask::Run { request } } => next.asked(request),
         Entry::Asked { ask: Ask::Retry { request } } => next.retry(request),
-        Entry::Asked { ask: Ask::Approve { by } } => next.approved(&by.login),
-        Entry::Asked { ask: Ask::Status { by, comment } } => next.status(by.login, comment),
-        Entry::Asked { ask: Ask::Stop { .. } } => next.stopped(),
-        Entry::Asked { ask: Ask::Mistaken { by, sentence } } => next.cannot_follow(&by.login, &sentence),
+        Entry::Asked { ask: Ask::Approve { by, at } } => next.approved(&by.login, at),
+        Entry::Asked { ask: Ask::Status { by, at } } => next.status(by.login, at),
+        Entry::Asked { ask: Ask::Stop { by, at } } => next.stopped(&by.login, at),
+        Entry::Asked { ask: Ask::Mistaken { by, sentence, at } } => {
+            next.cannot_follow(&by.login, &sentence, at)
+        }
         Entry::Noted { text, comment, .. } => next.noted(text, comment),
         Entry::HeadMoved { head, whose } => next.head_moved(head, whose),
         Entry::Judged { head, verdict } => ci::judged(&mut next, &head, verdict),
@@ -220,7 +223,12 @@ impl Next<'_> {
     /// decides how it begins.
     pub(super) fn begin(&mut self, request: Request, cause: Option<Cause>) {
         let now = self.now;
+        let rested = match &self.state.phase {
+            Phase::Resting { outcome } if request.job.is_read_only() => Some(outcome.clone()),
+            _ => None,
+        };
         let facts = self.facts();
+        facts.rested = rested;
         facts.request = request;
         facts.request_no += 1;
         facts.round = 0;
@@ -328,15 +336,15 @@ impl Next<'_> {
     pub(super) fn tell_person(&mut self, message: Message) {
         if self.state.facts.told {
             let asker = self.state.facts.request.asker.login.clone();
-            self.say(message, asker);
+            self.say(message, asker, None);
         } else {
             self.tell();
         }
     }
 
-    pub(super) fn say(&mut self, message: Message, to: String) {
+    pub(super) fn say(&mut self, message: Message, to: String, at: Option<Spot>) {
         let request_no = self.state.facts.request_no;
-        self.effects.push(Effect::Say { message, to, request_no });
+        self.effects.push(Effect::Say { message, to, request_no, at });
     }
 
     pub(super) fn note_result(&mut self, result: &str) {

@@ -26,7 +26,7 @@ fn ask(text: &str) -> Entry {
 }
 
 fn stop() -> Entry {
-    Entry::Asked { ask: Ask::Stop { by: alice() } }
+    Entry::Asked { ask: Ask::Stop { by: alice(), at: None } }
 }
 
 fn red(n: u64, signature: &str) -> Entry {
@@ -419,7 +419,7 @@ fn a_plan_waits_and_is_carried_out_as_a_request_of_its_own() {
     let mut t = Told::on(Request { job: Job::Plan, ..request("", 1) }, None);
     t.work();
     t.take(t.ended(Ending::Planned { text: "1. Add.".to_owned() }));
-    t.take(Entry::Asked { ask: Ask::Approve { by: alice() } }).work();
+    t.take(Entry::Asked { ask: Ask::Approve { by: alice(), at: None } }).work();
     assert_eq!(t.story(), "queued → working(1) → waiting → queued → working(1)");
     let facts = &t.state.facts;
     assert_eq!((facts.plan.as_deref(), &facts.request.job), (Some("1. Add."), &Job::Run));
@@ -477,7 +477,7 @@ fn anything() -> impl Strategy<Value = Entry> {
     prop_oneof![
         Just(ask("more")),
         Just(stop()),
-        Just(Entry::Asked { ask: Ask::Approve { by: alice() } }),
+        Just(Entry::Asked { ask: Ask::Approve { by: alice(), at: None } }),
         Just(Entry::Asked { ask: Ask::Retry { request: request("", 3) } }),
         Just(Entry::Noted { by: alice(), text: "hm".to_owned(), comment: CommentId(4) }),
         heads.clone().prop_map(green),
@@ -487,7 +487,9 @@ fn anything() -> impl Strategy<Value = Entry> {
         heads.prop_map(|n| Entry::PullReopened { head: sha(n) }),
         Just(Entry::PullClosed { merged: false }),
         Just(Entry::IssueClosed),
-        Just(Entry::Asked { ask: Ask::Status { by: alice(), comment: CommentId(5) } }),
+        Just(Entry::Asked {
+            ask: Ask::Status { by: alice(), at: Spot { thread: Number(7), comment: CommentId(5) } }
+        }),
         prop_oneof![Just(Job::Plan), Just(Job::Fix), Just(Job::Rebase), Just(Job::Review)]
             .prop_map(|job| Entry::Asked { ask: Ask::Run { request: Request { job, ..request("", 6) } } }),
         (1..9u64).prop_map(|n| Entry::Conflicted { base: sha(n) }),

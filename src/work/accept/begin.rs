@@ -5,7 +5,9 @@ use super::Unsettled;
 use crate::{
     domain::{
         Effect, InstallationId, Number, SessionId, State, say,
-        session::{self, Guest, Message, OnPull, Outcome, Phase, Pull, Request, Start, Thread},
+        session::{
+            self, Guest, Message, OnPull, Outcome, Phase, Pull, Request, Spot, Start, Subject, Thread,
+        },
         trust::Permission,
     },
     github::{Issue, PullRequest, Repository, RepositoryInfo},
@@ -123,7 +125,12 @@ pub(super) fn made(state: State, effects: Vec<Effect>) -> NewSession {
 /// A session that is over at once: all it does is answer.
 pub(super) fn only_answers((mut state, _): (State, Vec<Effect>), sentence: String) -> NewSession {
     let to = state.facts.request.asker.login.clone();
+    let thread = state.facts.thread.number;
+    let at = match state.facts.request.source {
+        Subject::Comment(comment) => Some(Spot { thread, comment }),
+        _ => None,
+    };
     state.phase = Phase::Done { outcome: Outcome::NothingToChange { why: sentence.clone() } };
     let message = Message::CannotFollow { text: sentence };
-    made(state, vec![Effect::Say { message, to, request_no: 1 }])
+    made(state, vec![Effect::Say { message, to, request_no: 1, at }])
 }

@@ -12,7 +12,7 @@ use crate::{
         delivery::{Asked, Trigger},
         repo_config::Effective,
         say,
-        session::{Ask, Job, LineNote, Message, Request, Subject},
+        session::{Ask, Job, LineNote, Message, Request, Spot, Subject},
     },
     github::{App, Repository, ReviewComment, Side},
     store::Summary,
@@ -81,6 +81,14 @@ impl Asks<'_> {
         Request { job, ..Request::run(self.trigger.by.clone(), instruction, self.subject) }
     }
 
+    /// The comment that asks, and where it stands: there it is answered.
+    fn spot(&self) -> Option<Spot> {
+        match self.subject {
+            Subject::Comment(comment) => Some(Spot { thread: self.trigger.number, comment }),
+            _ => None,
+        }
+    }
+
     /// A comment, or the text of a new issue.
     async fn said(&self) -> Result<Settled, Unsettled> {
         match self.read() {
@@ -115,14 +123,14 @@ impl Asks<'_> {
             (Word::Review, _) => Ask::Run { request: wish(Job::Review) },
             (Word::Retry, Some(_)) => Ask::Retry { request: wish(Job::Run) },
             (Word::Retry, None) => Ask::Run { request: self.again(wish(Job::Run)) },
-            (Word::Stop, Some(_)) => Ask::Stop { by },
+            (Word::Stop, Some(_)) => Ask::Stop { by, at: self.spot() },
             (Word::Stop, None) => return Ok(ignored("nothing runs that could be stopped")),
-            (Word::Approve, Some(_)) => Ask::Approve { by },
+            (Word::Approve, Some(_)) => Ask::Approve { by, at: self.spot() },
             (Word::Approve, None) => {
                 return self.answer("Nothing waits for an approval here.".to_owned()).await;
             }
-            (Word::Status, live) => match (live, self.subject) {
-                (Some(_), Subject::Comment(comment)) => Ask::Status { by, comment },
+            (Word::Status, live) => match (live, self.spot()) {
+                (Some(_), Some(at)) => Ask::Status { by, at },
                 _ => return self.answer(say::idle(&self.parts.settings.word)).await,
             },
             (Word::Help, _) => return self.answer(say::help(&self.parts.settings.word)).await,
@@ -173,7 +181,7 @@ impl Asks<'_> {
         match (&self.live, ask) {
             (Some(session), ask) => {
                 let by = self.trigger.by.clone();
-                let more = told.map(|sentence| Ask::Mistaken { by, sentence });
+                let more = told.map(|sentence| Ask::Mistaken { by, sentence, at: self.spot() });
                 let all = [Some(ask), more].into_iter().flatten();
                 Ok(entries(all.map(|ask| (session.id, Entry::Asked { ask }))))
             }
@@ -204,7 +212,12 @@ impl Asks<'_> {
         }
         let (state, mut effects) = state.await?;
         if let Some(text) = told {
-            effects.push(Effect::Say { message: Message::CannotFollow { text }, to, request_no: 1 });
+            effects.push(Effect::Say {
+                message: Message::CannotFollow { text },
+                to,
+                request_no: 1,
+                at: self.spot(),
+            });
         }
         if self.trigger.asked == Asked::Label {
             effects.push(Effect::Unlabel { label: self.trigger.text.clone() });
@@ -225,7 +238,7 @@ impl Asks<'_> {
     async fn answer(&self, sentence: String) -> Result<Settled, Unsettled> {
         if let Some(session) = &self.live {
             let by = self.trigger.by.clone();
-            let ask = Ask::Mistaken { by, sentence };
+            let ask = Ask::Mistaken { by, sentence, at: self.spot() };
             return Ok(entries([(session.id, Entry::Asked { ask })]));
         }
         let on = self.thread().await?;

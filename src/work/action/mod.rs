@@ -130,8 +130,10 @@ const EFFECTS: Duration = Duration::from_secs(600);
 /// [`Undone`], a sentence for whoever reads the run's log.
 pub async fn once(parts: Parts, errand: Errand, shutdown: CancellationToken) -> Result<Ran, Undone> {
     let began = parts.store.now().await?;
-    let run = Run { parts, errand, began, shutdown, looked: Mutex::default() };
-    let waited = Box::pin(restore::all(&run.parts, &run.errand)).await?;
+    let waited = Box::pin(restore::all(&parts, &errand)).await?;
+    let restored = parts.store.sessions(u32::MAX >> 1).await?;
+    let known = restored.into_iter().filter_map(|session| session.state.facts.head).collect();
+    let run = Run { parts, errand, began, shutdown, known, looked: Mutex::default() };
     let settled = Box::pin(run.settle()).await?;
     Box::pin(run.drive()).await?;
     Box::pin(run.keep()).await?;
@@ -159,6 +161,8 @@ struct Run {
     errand: Errand,
     began: Timestamp,
     shutdown: CancellationToken,
+    /// Heads that were there before the run.
+    known: BTreeSet<Sha>,
     /// Sessions that were looked at when their grace was over.
     looked: Mutex<BTreeSet<SessionId>>,
 }
@@ -224,6 +228,7 @@ impl Run {
     fn pushed_here(&self, state: &State, since: Timestamp) -> bool {
         let facts = &state.facts;
         since >= self.began
+            && facts.head.as_ref().is_some_and(|head| !self.known.contains(head))
             && facts.rounds.iter().any(|round| round.commit.is_some() && round.commit == facts.head)
     }
 

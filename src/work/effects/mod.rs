@@ -123,7 +123,9 @@ impl Driver {
             Effect::OpenPull { branch, base } => self.open_pull(&repository, branch, base).await,
             Effect::PostStatus => self.post_status(&repository).await,
             Effect::RequestReview { login, .. } => self.request_review(&repository, login).await,
-            Effect::Say { message, to, request_no } => self.say(&repository, message, to, *request_no).await,
+            Effect::Say { message, to, request_no, at } => {
+                self.say(&repository, message, to, (*request_no, *at)).await
+            }
             Effect::Reply { pull, to, commit, words } => {
                 self.reply(&repository, *pull, *to, (commit.as_ref(), words.as_deref())).await
             }

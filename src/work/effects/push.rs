@@ -53,10 +53,14 @@ impl Driver {
             None => mirror.push(&remote, branch, expected, commit, &forbidden).await,
         };
         match pushed {
-            Ok(()) => Ok(Done {
-                result: json!({ "commit": commit }),
-                entries: vec![Entry::Pushed { commit: commit.clone() }],
-            }),
+            Ok(()) => {
+                // What was kept of it is in the branch now.
+                self.parts.store.keep_patch(&self.lease, "").await?;
+                Ok(Done {
+                    result: json!({ "commit": commit }),
+                    entries: vec![Entry::Pushed { commit: commit.clone() }],
+                })
+            }
             Err(GitError::Unauthorized(why)) if fork.is_none() => {
                 repository.forget_token(Scope::Push).await;
                 Err(Undone::Later(why, Duration::from_secs(1)))

@@ -4,7 +4,7 @@ use super::{Done, Undone, done};
 use crate::{
     domain::{
         Number, Sha, say,
-        session::{LineComment, Message},
+        session::{LineComment, Message, Spot},
     },
     github::{self, GitHubError, Repository},
     work::{drive::Driver, show},
@@ -45,15 +45,16 @@ impl Driver {
         repository: &Repository,
         message: &Message,
         to: &str,
-        request_no: u32,
+        (request_no, at): (u32, Option<Spot>),
     ) -> Result<Done, Undone> {
         let kind = match message {
             Message::Answer => "answer".to_owned(),
             Message::Question => "question".to_owned(),
-            Message::Status { asked } => format!("status-{asked}"),
+            Message::Status => "stands".to_owned(),
             Message::CannotFollow { .. } => "cannot-follow".to_owned(),
         };
-        let marker = show::marker(&self.lease, &format!("{kind}-{request_no}"));
+        let which = at.map_or_else(|| request_no.to_string(), |at| format!("c{}", at.comment));
+        let marker = show::marker(&self.lease, &format!("{kind}-{which}"));
         let shown = self.parts.store.shown(self.lease.session).await?;
         let url =
             shown.iter().find(|s| s.thing == "status-url").map(|s| s.remote.clone()).unwrap_or_default();
@@ -63,7 +64,7 @@ impl Driver {
         let context = show::context(&self.parts, app, &self.state, &short, patch.as_deref());
         let text = say::message(message, &self.state, to, &url, &context);
         let body = format!("{text}\n\n{marker}");
-        let thread = self.state.facts.thread.number;
+        let thread = at.map_or(self.state.facts.thread.number, |at| at.thread);
         let (id, _) = repository.comment_once(thread, &marker, &body).await?;
         // The same kind again in one request edits the first: nobody is told twice.
         repository.edit_comment(id, &body).await?;

@@ -151,6 +151,10 @@ impl Change {
         let tainted = facts.tainted || facts.reads_strangers();
         let exposed = tainted && self.is_exposed().await?;
         let ask_first = self.parts.house.holds.ask.asks(tainted, exposed);
+        if ask_first {
+            // Whoever is asked sees it, and a stop does not throw it away.
+            self.keep(&self.before().await?, &tree).await?;
+        }
         let description = None;
         Ok(Ending::Changed {
             commit,

@@ -109,6 +109,13 @@ async fn evil_local_processes_die_with_their_sandbox() {
         let all = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap().stdout;
         String::from_utf8_lossy(&all).lines().filter(|line| *line == format!("sleep {mark}")).count()
     };
+    // They are started beside the command that was waited for.
+    for _ in 0..200 {
+        if alive() == 6 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     assert_eq!(alive(), 6);
     sandbox.stop().await.unwrap();
     assert_eq!(alive(), 0);

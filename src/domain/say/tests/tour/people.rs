@@ -206,11 +206,7 @@ pub(super) fn messages() -> Chapter {
             say(&Message::Question, &one_page_or_none()),
         ),
         note("Switched off", "An end with nothing to do but to know.", say(&Message::Answer, &off)),
-        note(
-            "Where it stands",
-            "`/code status`.",
-            say(&Message::Status { asked: CommentId(9) }, &watching()),
-        ),
+        note("Where it stands", "`/code status`.", say(&Message::Status, &watching())),
         note("Nothing runs", "`/code status` where nothing is worked on.", sentence(&idle("code"))),
         note("Help", "`/code help`.", sentence(&help("code"))),
         note(

@@ -129,7 +129,7 @@ pub(super) fn over() -> Chapter {
     let done = |entry| taken(&watching(), entry).0;
     let stopped = {
         let by = Actor { id: UserId(3), login: "alice".into() };
-        taken(&working(), Entry::Asked { ask: crate::domain::session::Ask::Stop { by } }).0
+        taken(&working(), Entry::Asked { ask: crate::domain::session::Ask::Stop { by, at: None } }).0
     };
     let asked = state(Phase::Waiting {
         question: Question::Agent { text: "One page or none?".into() },
