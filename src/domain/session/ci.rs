@@ -36,7 +36,7 @@ fn watched(next: &mut Next<'_>, head: &Sha, verdict: Verdict) -> Taken {
             next.note_result("no checks");
             next.answer(Outcome::NoCi);
         }
-        Verdict::AwaitingApproval { workflows, url } => return approval(next, workflows, url),
+        Verdict::AwaitingApproval { workflows, url } => return approval(next, workflows, url.as_deref()),
         Verdict::NotStarted { why } => {
             next.note_result("CI did not start");
             next.answer(Outcome::NotStarted { why });
@@ -130,9 +130,9 @@ fn trees(seen: &[(String, Sha)], failure: &Failure) -> usize {
     same.map(|(_, tree)| tree).collect::<std::collections::BTreeSet<_>>().len()
 }
 
-fn approval(next: &mut Next<'_>, workflows: u32, url: Option<String>) -> Taken {
+fn approval(next: &mut Next<'_>, workflows: u32, url: Option<&str>) -> Taken {
     let pull = next.state.facts.pull.as_ref().map(|pull| pull.number);
-    let remark = say::awaiting_approval(workflows, pull, url.as_deref());
+    let remark = say::awaiting_approval(workflows, pull, url);
     if next.state.facts.remark.as_deref() == Some(remark.as_str()) {
         return Err("the approval was asked for already");
     }

@@ -140,7 +140,7 @@ pub(super) fn bodies() -> Chapter {
     let templated = with(first.clone(), |facts| facts.description = Some(filled.into()));
     let green = judged_in(&watching(), Verdict::Green { tally: (9, 9) });
     let red = with(watching(), |facts| {
-        (facts.flags, facts.failures, facts.tally) = (flags, vec![red()], Some((8, 9)))
+        (facts.flags, facts.failures, facts.tally) = (flags, vec![red()], Some((8, 9)));
     });
     let shown = vec![
         titled(
