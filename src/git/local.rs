@@ -93,12 +93,7 @@ impl Local {
     pub async fn clone_bare(url: &str, to: &Path) -> Result<Self, GitError> {
         let mut git = tokio::process::Command::new("git");
         git.args(["clone", "--bare", "--quiet", "--"]).arg(url).arg(to);
-        // What others read as our output is not for git's words.
-        git.stdout(Stdio::null()).kill_on_drop(true);
-        let status = git.status().await.map_err(|e| GitError::Other(format!("cannot start git: {e}")))?;
-        if !status.success() {
-            return Err(GitError::Unavailable(format!("`git clone {url}` failed")));
-        }
+        as_the_person(git, &format!("git clone {url}")).await?;
         Self::find(to).await
     }
 
@@ -136,12 +131,7 @@ impl Local {
         let mut git = tokio::process::Command::new("git");
         git.arg("--git-dir").arg(&self.dir).args(["push", "--quiet", remote]);
         git.arg(format!("refs/heads/{branch}:refs/heads/{branch}"));
-        git.stdout(Stdio::null()).kill_on_drop(true);
-        let status = git.status().await.map_err(|e| GitError::Other(format!("cannot start git: {e}")))?;
-        if !status.success() {
-            return Err(GitError::Unavailable(format!("`git push {remote} {branch}` failed")));
-        }
-        Ok(())
+        as_the_person(git, &format!("git push {remote} {branch}")).await
     }
 
     /// Its git directory.
@@ -358,6 +348,14 @@ fn put_branch(repo: &Repository, name: &str, commit: Oid) -> Result<String, GitE
         }
     }
     Err(last.map_or_else(|| GitError::Other("no name was tried".into()), GitError::from))
+}
+
+/// Runs git as the person would; `what` is how it is called where it fails, having told the terminal why.
+async fn as_the_person(mut git: tokio::process::Command, what: &str) -> Result<(), GitError> {
+    // What others read as our output is not for git's words.
+    git.stdout(Stdio::null()).kill_on_drop(true);
+    let status = git.status().await.map_err(|e| GitError::Other(format!("cannot start git: {e}")))?;
+    if status.success() { Ok(()) } else { Err(GitError::Unavailable(format!("`{what}` failed"))) }
 }
 
 #[cfg(test)]

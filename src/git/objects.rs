@@ -55,31 +55,6 @@ impl Mirror {
         .await
     }
 
-    /// Names and messages of the commits that `to` has and `without` has not, newest first, at most `cap`.
-    ///
-    /// # Errors
-    /// [`GitError::NotFound`] when the mirror lacks one of the two.
-    pub async fn messages(
-        &self,
-        without: &Sha,
-        to: &Sha,
-        cap: usize,
-    ) -> Result<Vec<(Sha, String)>, GitError> {
-        let (without, to) = (oid(without)?, oid(to)?);
-        self.blocking(move |repo| {
-            let mut walk = repo.revwalk()?;
-            walk.set_sorting(git2::Sort::TOPOLOGICAL)?;
-            walk.push(to)?;
-            walk.hide(without)?;
-            let message = |id: Result<Oid, git2::Error>| {
-                let commit = repo.find_commit(id?)?;
-                Ok((sha(commit.id()), String::from_utf8_lossy(commit.message_bytes()).into_owned()))
-            };
-            walk.take(cap).map(message).collect()
-        })
-        .await
-    }
-
     /// A file of a commit or tree, up to `cap` bytes; links within the tree are followed. `None`: not there, or no file.
     ///
     /// # Errors
@@ -102,20 +77,28 @@ impl Mirror {
         .await
     }
 
-    /// All paths of a commit or tree, at most `cap`; folders and submodules are left out.
+    /// All paths below a folder of a commit or tree, at most `cap`; folders and submodules are left out. Nothing outside the
+    /// folder is walked. None where there is no such folder.
     ///
     /// # Errors
-    /// [`GitError::NotFound`] when the mirror does not hold it.
-    pub async fn paths(&self, treeish: &Sha, cap: usize) -> Result<Vec<String>, GitError> {
-        let treeish = oid(treeish)?;
+    /// [`GitError::NotFound`] when the mirror does not hold the commit or tree.
+    pub async fn paths(&self, treeish: &Sha, folder: &str, cap: usize) -> Result<Vec<String>, GitError> {
+        let (treeish, top) = (oid(treeish)?, folder.to_owned());
         self.blocking(move |repo| {
+            let tree = match tree_at(repo, treeish)?.get_path(top.as_ref()) {
+                Ok(entry) if entry.kind() == Some(ObjectType::Tree) => repo.find_tree(entry.id())?,
+                Ok(_) => return Ok(Vec::new()),
+                Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(Vec::new()),
+                Err(error) => return Err(error.into()),
+            };
             let mut paths = Vec::new();
-            let walk = tree_at(repo, treeish)?.walk(TreeWalkMode::PreOrder, |folder, entry| {
+            let walk = tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
                 if paths.len() == cap {
                     return TreeWalkResult::Abort;
                 }
                 if entry.kind() == Some(ObjectType::Blob) {
-                    paths.push(format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes())));
+                    let name = String::from_utf8_lossy(entry.name_bytes());
+                    paths.push(format!("{top}/{folder}{name}"));
                 }
                 TreeWalkResult::Ok
             });

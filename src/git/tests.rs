@@ -387,11 +387,10 @@ async fn a_branch_of_our_own_is_put_upon_a_new_base_from_exactly_where_it_was() 
     rewrite("b", &ours).await.unwrap();
     assert_eq!(bench.head("b"), moved.as_str());
     rewrite("b", &ours).await.unwrap(); // the result of the first was lost
-    let told = bench.mirror.messages(&main, &moved, 5).await.unwrap();
-    let told: Vec<_> = told.iter().map(|(sha, text)| (sha, text.as_str())).collect();
-    assert_eq!(told, [(&moved, "Change it\n"), (&next, "Change it\n")]);
-    assert_eq!(bench.mirror.messages(&main, &moved, 1).await.unwrap().len(), 1);
-    assert_eq!(bench.mirror.messages(&moved, &main, 5).await.unwrap(), []);
+    let told = bench.mirror.log(&main, &moved).await.unwrap();
+    let told: Vec<_> = told.iter().map(|logged| (&logged.commit, logged.message.as_str())).collect();
+    assert_eq!(told, [(&next, "Change it\n"), (&moved, "Change it\n")]);
+    assert_eq!(bench.mirror.log(&moved, &main).await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -483,9 +482,13 @@ async fn a_link_to_a_file_is_read_and_one_out_of_the_tree_is_not() {
     for nothing in ["out", "round", "src", "vendored", "no"] {
         assert_eq!(read(nothing).await, None, "{nothing}");
     }
-    let paths = bench.mirror.paths(&main, 10).await.unwrap();
-    assert_eq!(paths, ["link", "src/lib.rs", "src/run"]);
-    assert_eq!(bench.mirror.paths(&main, 2).await.unwrap().len(), 2);
+    let paths = async |folder: &str, cap| bench.mirror.paths(&main, folder, cap).await.unwrap();
+    assert_eq!(paths("src", 10).await, ["src/lib.rs", "src/run"]);
+    assert_eq!(paths("src", 1).await.len(), 1);
+    for nothing in ["no", "link", "src/lib.rs", "src/no"] {
+        assert_eq!(paths(nothing, 10).await, Vec::<String>::new(), "{nothing}");
+    }
+    assert_eq!(bench.mirror.paths(&tree, "a", 10).await.unwrap(), ["a/b"]);
 }
 
 #[tokio::test]

@@ -1,9 +1,8 @@
-//! What a pull request changes, as GitHub shows it: its commits, its files, and which of their lines take a comment.
+//! What a pull request changes, as GitHub shows it: its files, and which of their lines take a comment.
 
-use super::repository::AccountRow;
 use super::reviews::{LineComment, Side};
 use super::{GitHubError, Repository};
-use crate::domain::{Actor, Number, Sha};
+use crate::domain::Number;
 use serde::Deserialize;
 
 /// A file that a pull request changes.
@@ -26,36 +25,9 @@ pub struct PullFile {
     pub deletions: u64,
 }
 
-/// A commit of a pull request.
-#[derive(Clone, Debug)]
-pub struct PullCommit {
-    /// Its name.
-    pub sha: Sha,
-    /// The account its author's address belongs to; `None` where it belongs to none. Anybody can write any address into
-    /// a commit.
-    pub author: Option<Actor>,
-    /// Its message.
-    pub message: String,
-}
-
-#[derive(Deserialize)]
-struct CommitRow {
-    sha: Sha,
-    author: Option<AccountRow>,
-    commit: MessageRow,
-}
-
-#[derive(Deserialize)]
-struct MessageRow {
-    #[serde(default)]
-    message: String,
-}
-
 /// GitHub tells of this many at most, and cuts what is beyond without a word.
 /// Source: GitHub REST, "List pull requests files".
 const FILES_READ: usize = 3_000;
-/// Source: GitHub REST, "List commits on a pull request": 250, cut without a word.
-const COMMITS_READ: usize = 250;
 
 impl Repository {
     /// The files that a pull request changes; at most 3,000.
@@ -64,16 +36,6 @@ impl Repository {
     /// Any of [`GitHubError`].
     pub async fn files(&self, pull: Number) -> Result<Vec<PullFile>, GitHubError> {
         self.client.list(&self.url(["pulls", &pull.to_string(), "files"]), None, FILES_READ).await
-    }
-
-    /// The commits of a pull request, oldest first; at most 250.
-    ///
-    /// # Errors
-    /// Any of [`GitHubError`].
-    pub async fn commits_of(&self, pull: Number) -> Result<Vec<PullCommit>, GitHubError> {
-        let url = self.url(["pulls", &pull.to_string(), "commits"]);
-        let rows: Vec<CommitRow> = self.client.list(&url, None, COMMITS_READ).await?;
-        Ok(rows.into_iter().map(PullCommit::from).collect())
     }
 }
 
@@ -123,14 +85,6 @@ fn hunks(patch: &str) -> impl Iterator<Item = Hunk> {
 fn range(text: &str) -> Option<(u32, u32)> {
     let (from, count) = text.split_once(',').unwrap_or((text, "1"));
     Some((from.parse().ok()?, count.parse().ok()?))
-}
-
-impl From<CommitRow> for PullCommit {
-    fn from(row: CommitRow) -> Self {
-        // GitHub's answer to an address of no account is null, or nothing at all.
-        let author = row.author.filter(|account| account.id != 0).map(Actor::from);
-        Self { sha: row.sha, author, message: row.commit.message }
-    }
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub use app::{App, HookDelivery};
 pub use auth::{ACTIONS, Identity};
 pub use checks::{CheckAction, CheckShow};
 pub use errors::GitHubError;
-pub use files::{PullCommit, PullFile, placeable};
+pub use files::{PullFile, placeable};
 pub use history::{Job, Run};
 pub use issues::{Comment, Issue};
 pub use limits::Rate;

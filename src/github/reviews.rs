@@ -130,16 +130,6 @@ const REVIEWS_READ: usize = 2_000;
 const LINES_READ: usize = 5_000;
 
 impl Repository {
-    /// One review.
-    ///
-    /// # Errors
-    /// Any of [`GitHubError`].
-    pub async fn review(&self, pull: Number, id: u64) -> Result<Review, GitHubError> {
-        let url = self.url(["pulls", &pull.to_string(), "reviews", &id.to_string()]);
-        let row: ReviewRow = self.client.get(&url).await?;
-        Ok(row.into())
-    }
-
     /// The reviews of a pull request in the order in which they were submitted; those still being written are left out.
     ///
     /// # Errors

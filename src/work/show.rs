@@ -241,7 +241,7 @@ impl Driver {
 
     /// The label by which people find what waits for them: put on when a person is needed, taken off when not any more.
     async fn show_label(&mut self, repository: &Repository) -> Result<(), Halt> {
-        let wanted = if self.state.facts.told && needs_person(&self.state.phase) { "on" } else { "off" };
+        let wanted = if self.state.facts.told && self.state.needs_person() { "on" } else { "off" };
         let shown = self.shown("needs-human").await?;
         if shown.as_ref().map_or(wanted == "off", |s| s.hash == hash(wanted)) {
             return Ok(());
@@ -291,30 +291,6 @@ fn buttons() -> Vec<CheckAction> {
         button("Retry", "The last request once more", "retry"),
         button("Fix", "Mend what CI says of this commit", "fix"),
     ]
-}
-
-/// Nothing goes on without a person.
-fn needs_person(phase: &Phase) -> bool {
-    match phase {
-        Phase::Waiting { .. } => true,
-        Phase::Resting { outcome } | Phase::Done { outcome } => !matches!(
-            outcome,
-            Outcome::Green
-                | Outcome::NoCi
-                | Outcome::Reviewed
-                | Outcome::NothingToChange { .. }
-                | Outcome::Stopped
-                | Outcome::StoodDown { .. }
-                | Outcome::PatchOffered
-                | Outcome::Reopened
-                | Outcome::Merged
-                | Outcome::Closed
-                | Outcome::IssueClosed
-                | Outcome::NoAnswer
-                | Outcome::NoAccess
-        ),
-        _ => false,
-    }
 }
 
 fn check_thing(head: &Sha) -> String {

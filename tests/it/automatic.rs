@@ -35,9 +35,10 @@ async fn a_writers_red_pull_request_is_mended_once_a_head() {
     t.ci_passes().await;
     assert_eq!(t.phases().await, "watching → queued → working(1) → publishing → watching → resting(green)");
     // The same commit red once more: it is of our own making.
-    t.github.rerun_failed(&t.repo, "bob").ok();
+    t.github.status(&t.repo, &t.pull().head_sha, "ci/other", "failure").unwrap();
     t.settle().await;
     assert_eq!(t.sessions().await.len(), 1);
+    assert!(t.phases().await.ends_with("watching → resting(green)"), "{}", t.phases().await);
     t.end().await;
 }
 
@@ -46,13 +47,18 @@ async fn strangers_forks_newcomers_and_bots_start_nothing() {
     let mut t = with("autofix: { people: writers }\n").start().await;
     t.github.collaborator(&t.repo, "renovate[bot]", Permission::Write).unwrap();
     let fork = t.github.fork(&t.repo, "carol").unwrap();
-    t.github.push_as(&fork, "carol", "mine", &[("src/sum.sh", "echo $(($1 * $2))\n")]).unwrap();
+    let theirs = t.github.push_as(&fork, "carol", "mine", &[("src/sum.sh", "echo $(($1 * $2))\n")]).unwrap();
     t.github.open_pull(&t.repo, "carol", "carol:mine", "Multiply", "See.").unwrap();
-    t.github.push_as(&t.repo, "renovate[bot]", "bump", &[("src/sum.sh", "echo 1\n")]).unwrap();
+    let bumped = t.github.push_as(&t.repo, "renovate[bot]", "bump", &[("src/sum.sh", "echo 1\n")]).unwrap();
     t.github.open_pull(&t.repo, "renovate[bot]", "bump", "Bump", "").unwrap();
-    t.github.ci_ends(&t.repo, "test", &JobPlay::fails("expected 3, got 2")).ok();
-    t.settle().await;
-    assert!(t.sessions().await.is_empty());
+    for (head, why) in [(theirs, "its branch is in a fork"), (bumped, "it is a bot's")] {
+        t.github.status(&t.repo, &head, "ci/other", "failure").unwrap();
+        t.settle().await;
+        let sorted = t.github.deliveries().into_iter().rfind(|d| d.event == "status").unwrap();
+        let (_, settled) = t.store.delivery(&sorted.guid).await.unwrap().unwrap();
+        assert!(settled.unwrap().reason.starts_with(why), "each for its own reason");
+        assert!(t.sessions().await.is_empty());
+    }
     t.end().await;
 }
 

@@ -6,6 +6,12 @@
 
 use std::sync::LazyLock;
 
+/// Where GitHub Actions looks for workflows.
+pub const WORKFLOWS: &str = ".github/workflows";
+
+/// Files there that are looked at: nobody keeps more.
+pub const MOST_WORKFLOWS: usize = 1_000;
+
 /// A workflow file is read so far: longer ones are generated, and say the same again.
 pub const WORKFLOW: usize = 256 << 10;
 
@@ -19,7 +25,7 @@ static WORTH_HAVING: LazyLock<regex::Regex> = LazyLock::new(|| {
 
 /// Is this file one that GitHub Actions reads?
 pub fn is_workflow(path: &str) -> bool {
-    let name = path.strip_prefix(".github/workflows/").unwrap_or_default();
+    let name = path.strip_prefix(WORKFLOWS).and_then(|rest| rest.strip_prefix('/')).unwrap_or_default();
     !name.contains('/') && (name.ends_with(".yml") || name.ends_with(".yaml"))
 }
 

@@ -20,7 +20,7 @@ mod words;
 pub use commit::{branch, commit};
 pub use message::{help, idle, message};
 pub use pull::pull;
-pub use remark::{awaiting_approval, rerun};
+pub use remark::awaiting_approval;
 pub use review::{line_comment, reply, review};
 pub use second::{PERSONS_OWN, SECOND_PERSON, second_person};
 

@@ -1,6 +1,5 @@
 //! One-line states of CI that are neither green nor red, for `Facts::remark`.
 
-use super::words;
 use crate::domain::Number;
 
 /// Workflows that wait for a maintainer's approval. It goes on by itself once they have it.
@@ -17,12 +16,4 @@ pub fn awaiting_approval(workflows: u32, pull: Option<Number>, url: Option<&str>
         (None, _) => String::new(),
     };
     format!("Waiting for a maintainer: {subject} an approval to run.{link} It goes on by itself.")
-}
-
-/// A check's failed jobs that were started again, the `number`-th time of `of`.
-pub fn rerun(check: &str, number: u32, of: u32) -> String {
-    format!(
-        "{} failed outside the code; its failed jobs were started again, {number} of {of}. Nothing was changed.",
-        words::code(check, 40)
-    )
 }

@@ -40,8 +40,8 @@ impl Next<'_> {
     }
 
     pub(super) fn retry(&mut self, mut request: Request) -> Taken {
-        if matches!(self.state.phase, Phase::Queued | Phase::Working | Phase::Publishing { .. }) {
-            let at = self.spot(request.source);
+        if self.state.is_busy() {
+            let at = Spot::of(self.state.facts.thread.number, request.source);
             return self.cannot_follow(&request.asker.login, "It is being worked on already.", at);
         }
         self.react(request.source);
@@ -115,15 +115,6 @@ impl Next<'_> {
         let message = Message::CannotFollow { text: why.to_owned() };
         self.say(message, to.to_owned(), at);
         Ok(())
-    }
-
-    /// The session's own thread, where a comment's is not known.
-    fn spot(&self, source: Subject) -> Option<Spot> {
-        let thread = self.state.facts.thread.number;
-        match source {
-            Subject::Comment(comment) => Some(Spot { thread, comment }),
-            _ => None,
-        }
     }
 
     fn react(&mut self, on: Subject) {

@@ -1,6 +1,6 @@
 //! What may happen to a session. Every entry is stored before it is stepped, with its time and limits.
 
-use super::{Approval, LineComment, Outcome, Request, Spent};
+use super::{Approval, LineComment, Outcome, Request, Spent, Subject};
 use crate::domain::{
     ids::{Actor, CommentId, InstallationId, Number, Repo, Sha},
     policy::{Flag, Survey},
@@ -185,6 +185,16 @@ pub struct Spot {
     pub thread: Number,
     /// The comment.
     pub comment: CommentId,
+}
+
+impl Spot {
+    /// Where something that was asked on a thread is answered; `None`: it was asked by no comment.
+    pub fn of(thread: Number, source: Subject) -> Option<Self> {
+        match source {
+            Subject::Comment(comment) => Some(Self { thread, comment }),
+            _ => None,
+        }
+    }
 }
 
 /// Whose a commit on our branch is.

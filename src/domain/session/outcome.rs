@@ -94,4 +94,35 @@ impl Outcome {
     pub fn is_well(&self) -> bool {
         matches!(self, Self::Green | Self::NeedsPerson | Self::NoCi)
     }
+
+    /// Has a person to do something before the matter goes on? A new outcome has to say.
+    pub fn needs_person(&self) -> bool {
+        match self {
+            Self::NeedsPerson
+            | Self::NotGreen { .. }
+            | Self::NotStarted { .. }
+            | Self::Infrastructure { .. }
+            | Self::ChecksCancelled
+            | Self::TimedOut
+            | Self::Limit { .. }
+            | Self::Budget { .. }
+            | Self::Refused { .. }
+            | Self::CannotBegin { .. }
+            | Self::EngineFailed { .. }
+            | Self::Conflict => true,
+            Self::Green
+            | Self::NoCi
+            | Self::NothingToChange { .. }
+            | Self::Stopped
+            | Self::StoodDown { .. }
+            | Self::NoAnswer
+            | Self::Reviewed
+            | Self::PatchOffered
+            | Self::Reopened
+            | Self::Merged
+            | Self::Closed
+            | Self::IssueClosed
+            | Self::NoAccess => false,
+        }
+    }
 }

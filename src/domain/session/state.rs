@@ -318,6 +318,20 @@ impl State {
         !matches!(self.phase, Phase::Resting { .. } | Phase::Done { .. })
     }
 
+    /// Is a round, or its push, wanted or going on?
+    pub fn is_busy(&self) -> bool {
+        matches!(self.phase, Phase::Queued | Phase::Working | Phase::Publishing { .. })
+    }
+
+    /// Does nothing go on without a person?
+    pub fn needs_person(&self) -> bool {
+        match &self.phase {
+            Phase::Waiting { .. } => true,
+            Phase::Resting { outcome } | Phase::Done { outcome } => outcome.needs_person(),
+            _ => false,
+        }
+    }
+
     /// Is a conflict with the base ours to mend now? Only of a branch of ours that is watched or well.
     pub fn keeps_up(&self) -> bool {
         let watched = match &self.phase {
@@ -336,13 +350,13 @@ impl State {
             | Outcome::NotStarted { .. }
             | Outcome::Infrastructure { .. }
             | Outcome::ChecksCancelled
-            | Outcome::TimedOut => true,
+            | Outcome::TimedOut
+            | Outcome::Reopened => true,
             Outcome::NothingToChange { .. }
             | Outcome::Limit { .. }
             | Outcome::Budget { .. }
             | Outcome::EngineFailed { .. }
             | Outcome::Refused { .. } => !self.facts.failures.is_empty(),
-            Outcome::Reopened => true,
             _ => false,
         };
         for_ci && self.facts.guest.is_none()

@@ -4,7 +4,7 @@
 use super::{
     Settled, Unsettled,
     begin::{self, On},
-    entries, ignored, made,
+    entries, holds_label, ignored, made,
 };
 use crate::{
     domain::{
@@ -39,7 +39,7 @@ pub(super) async fn red(parts: &Parts, place: &Place, head: &Sha) -> Result<Sett
     }
     let (repo, number) = (place.repo.id, pull.number);
     let session = parts.store.session_of_pull(repo, number).await?;
-    if let Some(why) = session.as_ref().and_then(|session| is_ours(session, head)) {
+    if let Some(why) = session.as_ref().and_then(|session| taken_already(session, head)) {
         return Ok(ignored(why));
     }
     let limits = &parts.settings.limits;
@@ -56,7 +56,7 @@ pub(super) async fn red(parts: &Parts, place: &Place, head: &Sha) -> Result<Sett
 }
 
 /// Why a head with a session is not begun with again: it is worked on, or the red is of our own making.
-fn is_ours(session: &Summary, head: &Sha) -> Option<&'static str> {
+fn taken_already(session: &Summary, head: &Sha) -> Option<&'static str> {
     let ours = session.state.facts.rounds.iter().any(|round| round.commit.as_ref() == Some(head));
     match (session.state.is_live(), ours) {
         (true, _) => Some("its pull request is being worked on"),
@@ -71,7 +71,7 @@ async fn refused(
     holds: &Effective,
     pull: &PullRequest,
 ) -> Result<Option<&'static str>, Unsettled> {
-    if pull.labels.iter().any(|label| label.eq_ignore_ascii_case(&holds.labels.opt_out)) {
+    if holds_label(&pull.labels, &holds.labels.opt_out) {
         return Ok(Some("a label keeps us away"));
     }
     let info = repository.info().await?;
@@ -83,7 +83,7 @@ async fn refused(
         let taken = !own && holds.autofix.takes_bot(&pull.author.login);
         return Ok((!taken).then_some("it is a bot's, and not one that the repository names"));
     }
-    let labelled = pull.labels.iter().any(|label| label.eq_ignore_ascii_case(&holds.labels.start));
+    let labelled = holds_label(&pull.labels, &holds.labels.start);
     match holds.autofix.people {
         People::Off => Ok(Some("the repository does not want that for people's pull requests")),
         People::Label if !labelled => Ok(Some("the repository wants that where a label says so")),

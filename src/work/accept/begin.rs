@@ -5,9 +5,7 @@ use super::Unsettled;
 use crate::{
     domain::{
         Effect, InstallationId, Number, SessionId, State, say,
-        session::{
-            self, Guest, Message, OnPull, Outcome, Phase, Pull, Request, Spot, Start, Subject, Thread,
-        },
+        session::{self, Guest, Message, OnPull, Outcome, Phase, Pull, Request, Spot, Start, Thread},
         trust::Permission,
     },
     github::{Issue, PullRequest, Repository, RepositoryInfo},
@@ -34,11 +32,6 @@ impl On {
         let (info, issue) = (repository.info().await?, repository.issue(number).await?);
         let pull = if issue.is_pull { Some(repository.pull(number).await?) } else { None };
         Ok(Self { info, issue, pull })
-    }
-
-    /// Somebody put the label on that keeps us away.
-    pub(super) fn is_opted_out(&self, label: &str) -> bool {
-        self.issue.labels.iter().any(|l| l.eq_ignore_ascii_case(label))
     }
 }
 
@@ -126,10 +119,7 @@ pub(super) fn made(state: State, effects: Vec<Effect>) -> NewSession {
 pub(super) fn only_answers((mut state, _): (State, Vec<Effect>), sentence: String) -> NewSession {
     let to = state.facts.request.asker.login.clone();
     let thread = state.facts.thread.number;
-    let at = match state.facts.request.source {
-        Subject::Comment(comment) => Some(Spot { thread, comment }),
-        _ => None,
-    };
+    let at = Spot::of(thread, state.facts.request.source);
     state.phase = Phase::Done { outcome: Outcome::NothingToChange { why: sentence.clone() } };
     let message = Message::CannotFollow { text: sentence };
     made(state, vec![Effect::Say { message, to, request_no: 1, at }])

@@ -140,6 +140,11 @@ fn entries(all: impl IntoIterator<Item = (SessionId, Entry)>) -> Settled {
     }
 }
 
+/// Is this label among them? GitHub knows labels by their names in any case.
+fn holds_label(labels: &[String], name: &str) -> bool {
+    labels.iter().any(|label| label.eq_ignore_ascii_case(name))
+}
+
 /// A new session.
 fn made(session: NewSession) -> Settled {
     (Fate::Taken("a session was made"), Acceptance { session: Some(session), ..Acceptance::default() })

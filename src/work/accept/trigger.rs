@@ -3,11 +3,11 @@
 use super::{
     Settled, Unsettled,
     begin::{self, On},
-    entries, ignored, made, of_thread,
+    entries, holds_label, ignored, made, of_thread,
 };
 use crate::{
     domain::{
-        Effect, Entry, InstallationId, Phase, Timestamp,
+        Effect, Entry, InstallationId, Timestamp,
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
         repo_config::Effective,
@@ -83,10 +83,7 @@ impl Asks<'_> {
 
     /// The comment that asks, and where it stands: there it is answered.
     fn spot(&self) -> Option<Spot> {
-        match self.subject {
-            Subject::Comment(comment) => Some(Spot { thread: self.trigger.number, comment }),
-            _ => None,
-        }
+        Spot::of(self.trigger.number, self.subject)
     }
 
     /// A comment, or the text of a new issue.
@@ -196,21 +193,12 @@ impl Asks<'_> {
         if on.info.archived {
             return Ok(ignored("the repository is archived"));
         }
-        let to = request.asker.login.clone();
-        let closed = on.pull.as_ref().is_some_and(|pull| !pull.open);
-        let label = &self.holds.labels.opt_out;
-        let opted_out = on.is_opted_out(label);
-        let state = begin::state(self.parts, &self.repository, self.installation, &on, request);
-        if opted_out {
-            let why =
-                format!("The label `{label}` keeps fixpoint away from here; take it off and ask again.");
-            return Ok(made(begin::only_answers(state.await?, why)));
+        let (refusal, to) = (self.refusal(&on), request.asker.login.clone());
+        let state = begin::state(self.parts, &self.repository, self.installation, &on, request).await?;
+        if let Some(why) = refusal {
+            return Ok(made(begin::only_answers(state, why)));
         }
-        if closed {
-            let why = "This pull request is closed; open it again and ask again.".to_owned();
-            return Ok(made(begin::only_answers(state.await?, why)));
-        }
-        let (state, mut effects) = state.await?;
+        let (state, mut effects) = state;
         if let Some(text) = told {
             effects.push(Effect::Say {
                 message: Message::CannotFollow { text },
@@ -223,6 +211,18 @@ impl Asks<'_> {
             effects.push(Effect::Unlabel { label: self.trigger.text.clone() });
         }
         Ok(made(begin::made(state, effects)))
+    }
+
+    /// Why nothing is begun on a thread as it is.
+    fn refusal(&self, on: &On) -> Option<String> {
+        let label = &self.holds.labels.opt_out;
+        if holds_label(&on.issue.labels, label) {
+            return Some(format!(
+                "The label `{label}` keeps fixpoint away from here; take it off and ask again."
+            ));
+        }
+        let closed = on.pull.as_ref().is_some_and(|pull| !pull.open);
+        closed.then(|| "This pull request is closed; open it again and ask again.".to_owned())
     }
 
     /// The thread as it is now; the text of a new issue as it was when it was opened, since a later edit changes nothing.
@@ -260,7 +260,7 @@ impl Asks<'_> {
         let fix = self.trigger.text == "fix";
         let request = self.request(String::new(), if fix { Job::Fix } else { Job::Run });
         match (&self.live, fix) {
-            (Some(session), _) if is_busy(session) => Ok(ignored("it is being worked on already")),
+            (Some(session), _) if session.state.is_busy() => Ok(ignored("it is being worked on already")),
             (Some(_), true) => self.give(Ask::Run { request }, Vec::new()).await,
             (Some(_), false) => self.give(Ask::Retry { request }, Vec::new()).await,
             (None, _) => Ok(ignored("the session is over")),
@@ -296,10 +296,6 @@ impl Asks<'_> {
         let request = self.request(self.trigger.text.clone(), Job::Feedback { review: id, threads });
         self.give(Ask::Run { request }, Vec::new()).await
     }
-}
-
-fn is_busy(session: &Summary) -> bool {
-    matches!(session.state.phase, Phase::Queued | Phase::Working | Phase::Publishing { .. })
 }
 
 fn line_note(comment: ReviewComment) -> LineNote {

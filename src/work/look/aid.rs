@@ -13,8 +13,9 @@ use secrecy::ExposeSecret;
 const FILES: usize = 8;
 const MATCHERS: usize = 32;
 const FILE: usize = 64 << 10;
-/// Paths of the base that are looked through for them.
-const PATHS: usize = 100_000;
+/// Where they stand, and how many paths there are looked through.
+const FOLDER: &str = ".github";
+const PATHS: usize = 10_000;
 
 /// What every digest of a repository's logs is given.
 #[derive(Default)]
@@ -36,8 +37,8 @@ impl Aid {
 async fn matchers(parts: &Parts, state: &State) -> Result<Vec<Matcher>, Halt> {
     let Some(base) = &state.facts.base.sha else { return Ok(Vec::new()) };
     let mirror = parts.mirror(state).await?;
-    let paths = mirror.paths(base, PATHS).await?;
-    let may_be = |path: &&String| path.starts_with(".github/") && path.ends_with(".json");
+    let paths = mirror.paths(base, FOLDER, PATHS).await?;
+    let may_be = |path: &&String| path.ends_with(".json");
     let mut all = Vec::new();
     for path in paths.iter().filter(may_be).take(FILES) {
         let Some(file) = mirror.file(base, path, FILE).await? else { continue };

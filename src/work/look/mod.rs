@@ -17,6 +17,7 @@ use crate::{
     domain::{
         Entry, Phase, Sha, State, Timestamp,
         failure::Kind,
+        policy::exposure,
         repo_config::Rerun,
         say,
         session::{Outcome, Whose},
@@ -214,7 +215,7 @@ async fn judged(driver: &Driver, head: &Sha, pushed: Timestamp) -> Result<(Check
     annotate(&repository, &mut checks).await?;
     let mirror = parts.mirror(&state).await?;
     let workflows = match &state.facts.base.sha {
-        Some(base) => mirror.paths(base, 100_000).await?.iter().any(|p| is_workflow(&parts, p)),
+        Some(base) => has_workflows(&mirror, base, own_workflow(&parts)).await?,
         None => false,
     };
     let context = Context {
@@ -243,9 +244,10 @@ fn own_workflow(parts: &Parts) -> Option<&str> {
     parts.settings.action.as_ref()?.workflow.as_deref()
 }
 
-/// A workflow that runs on a push, as far as its place tells; the one that we run in is none.
-fn is_workflow(parts: &Parts, path: &str) -> bool {
-    path.starts_with(".github/workflows/") && own_workflow(parts) != Some(path)
+/// Are there workflows that may run on a push, as far as their place tells? The one that we run in is none.
+async fn has_workflows(mirror: &Mirror, base: &Sha, own: Option<&str>) -> Result<bool, Halt> {
+    let paths = mirror.paths(base, exposure::WORKFLOWS, exposure::MOST_WORKFLOWS).await?;
+    Ok(paths.iter().any(|path| own != Some(path.as_str())))
 }
 
 /// Our own workflow's runs stand on the head too, the one that asks among them: they are not CI.

@@ -14,9 +14,6 @@ use crate::{
 };
 use secrecy::ExposeSecret;
 
-/// Paths of a base that are looked through for workflows.
-const PATHS: usize = 100_000;
-
 /// What a round changes, seen from the host.
 pub(in crate::work) struct Change {
     pub(in crate::work) parts: Parts,
@@ -47,6 +44,14 @@ impl Merge {
             _ => &[],
         }
     }
+}
+
+/// What is said of a change.
+pub(super) struct Said {
+    /// What was done, and why.
+    pub(super) summary: String,
+    /// The repository's template for pull requests, filled in.
+    pub(super) description: Option<String>,
 }
 
 /// What the policy says of a tree.
@@ -82,11 +87,9 @@ impl Change {
                 Ok(Some(Ending::Nothing { summary, outside_request: None }))
             }
             Some(Merge { merged: Merged::Clean { tree }, .. }) => {
-                let summary = format!("Merge {base}");
+                let said = Said { summary: format!("Merge {base}"), description: None };
                 Ok(Some(match self.ruling(tree).await? {
-                    Ruled::Pass(flags, survey) => {
-                        self.committed(tree.clone(), summary, flags, *survey).await?
-                    }
+                    Ruled::Pass(flags, survey) => self.committed(tree.clone(), said, flags, *survey).await?,
                     Ruled::Refuse(reasons) => Ending::Refused { why: reasons.join(" ") },
                 }))
             }
@@ -132,7 +135,7 @@ impl Change {
     pub(super) async fn committed(
         &self,
         tree: Sha,
-        summary: String,
+        Said { summary, description }: Said,
         flags: Vec<Flag>,
         survey: Survey,
     ) -> Result<Ending, Halt> {
@@ -155,7 +158,6 @@ impl Change {
             // Whoever is asked sees it, and a stop does not throw it away.
             self.keep(&self.before().await?, &tree).await?;
         }
-        let description = None;
         Ok(Ending::Changed {
             commit,
             tree,
@@ -173,7 +175,8 @@ impl Change {
     async fn is_exposed(&self) -> Result<bool, Halt> {
         let base = self.state.facts.base.sha.as_ref().unwrap_or(&self.start);
         let mut workflows = Vec::new();
-        for path in self.mirror.paths(base, PATHS).await?.iter().filter(|path| exposure::is_workflow(path)) {
+        let paths = self.mirror.paths(base, exposure::WORKFLOWS, exposure::MOST_WORKFLOWS).await?;
+        for path in paths.iter().filter(|path| exposure::is_workflow(path)) {
             let file = self.mirror.file(base, path, exposure::WORKFLOW).await?.unwrap_or_default();
             workflows.push(String::from_utf8_lossy(&file).into_owned());
         }

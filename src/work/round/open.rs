@@ -1,6 +1,10 @@
 //! An open round: a sandbox with the repository in it, and an engine that works there.
 
-use super::{Change, End, Finish, GRACE, change::Ruled, offer, task};
+use super::{
+    Change, End, Finish, GRACE,
+    change::{Ruled, Said},
+    offer, task,
+};
 use crate::{
     agent::{self, Message, Record, Stop, Task, Turn, Workspace},
     domain::{
@@ -112,8 +116,9 @@ impl Round {
             match self.change.ruling(&tree).await {
                 Err(halt) => return Finish::Halted(halt),
                 Ok(Ruled::Pass(flags, survey)) => {
-                    return match self.change.committed(tree, summary, flags, *survey).await {
-                        Ok(ending) => Finish::Ended(End { replies, ..described(ending, description).into() }),
+                    let said = Said { summary, description };
+                    return match self.change.committed(tree, said, flags, *survey).await {
+                        Ok(ending) => Finish::Ended(End { replies, ..ending.into() }),
                         Err(halt) => Finish::Halted(halt),
                     };
                 }
@@ -188,14 +193,6 @@ impl Round {
         self.turn.task = Task::Refused(reasons);
         Ok(())
     }
-}
-
-/// A change with the pull request's text as the agent filled in the repository's template.
-fn described(mut ending: Ending, text: Option<String>) -> Ending {
-    if let Ending::Changed { description, .. } = &mut ending {
-        *description = text;
-    }
-    ending
 }
 
 /// Starts a container of this epoch and seeds it.
