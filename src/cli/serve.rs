@@ -1,9 +1,10 @@
-//! `fixpoint serve`: takes webhooks and works until it is told to end.
+//! `fixpoint serve`: takes webhooks and works (or, under the profile that only observes, reads) until it is told to end.
 
 use super::logging;
 use crate::{
     app,
     config::{Config, Flags},
+    domain::access::Profile,
 };
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,14 +24,26 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = Config::load(&args.flags)?;
     logging::start(&config.log)?;
     let http = app::http_client()?;
+    if config.profile == Profile::Observe {
+        let observing = app::observing(&config, http).await?;
+        tracing::info!("fixpoint observes; its report is at http://{}/", observing.address);
+        told_to_end().await?;
+        observing.stop().await;
+        return Ok(ExitCode::SUCCESS);
+    }
     let running = app::start(app::settings(&config, &http).await?, http).await?;
     tracing::info!(address = %running.address, "fixpoint is listening");
+    told_to_end().await?;
+    running.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn told_to_end() -> anyhow::Result<()> {
     let (mut term, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = term.recv() => {}
         _ = interrupt.recv() => {}
     }
     tracing::info!("coming to rest");
-    running.stop().await;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }

@@ -26,7 +26,7 @@ pub use sections::{
 pub use terminal::{github_token, path, state_folder, wants_colours};
 pub use units::span_of;
 
-use crate::domain::repo_config::Operator;
+use crate::domain::{access::Profile, repo_config::Operator};
 use confique::{Config as _, Layer as _};
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,11 @@ pub struct Config {
     /// The word that begins a command in a comment, without the slash.
     #[config(default = "code", env = "FIXPOINT_COMMAND")]
     pub command: String,
+
+    /// What the App may do, and with it what `fixpoint serve` does: `fix` works on requests, `full` may also start jobs
+    /// again, `observe` only reads the CI of the past and shows it.
+    #[config(default = "fix", env = "FIXPOINT_PROFILE")]
+    pub profile: Profile,
 
     /// Where everything is kept that must not be lost: `sqlite:PATH`, or `postgres://…` for several nodes.
     #[config(default = "sqlite:data/fixpoint.db", env = "FIXPOINT_DATABASE")]

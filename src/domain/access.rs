@@ -3,12 +3,14 @@
 //!
 //! Never in it: administration, members, secrets, workflows. What is not granted cannot be stolen.
 
+use serde::Deserialize;
 use std::fmt;
 
 /// How much is granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Reads alone, for `fixpoint observe`.
+    /// Reads alone, for `fixpoint observe` and a server that does the same again and again.
     Observe,
     /// What the whole loop needs.
     Fix,

@@ -1,6 +1,7 @@
 //! What would have been done about a repository's CI of the past: its red runs sorted by kind, and what acting on them would
 //! have cost. Pure: the history is read elsewhere.
 
+use super::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +55,26 @@ pub enum Seen {
         /// Names of the failing tests, where its log has them.
         tests: Vec<String>,
     },
+}
+
+/// What was observed, and what of it could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// The table.
+    pub report: Report,
+    /// Workflow runs looked at.
+    pub runs: usize,
+    /// Failed jobs of which nothing could be read any more, or that were too many: they count as the change's.
+    pub unread: usize,
+}
+
+/// A repository that a server observes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// `OWNER/NAME`.
+    pub repository: String,
+    /// When its past was last read, and what it came to; the error is a sentence. `None`: it is yet to be read.
+    pub read: Option<(Timestamp, Result<Observed, String>)>,
 }
 
 /// What the history comes to.

@@ -1,8 +1,11 @@
 //! The App as GitHub has it registered: what it asks for, who granted it, and where its webhooks go.
 
+use super::auth::Auth;
+use super::client::Client;
 use super::repository::AccountRow;
+use super::service::{self, Service};
 use super::{GitHub, GitHubError};
-use crate::domain::InstallationId;
+use crate::domain::{InstallationId, Repo, RepoId};
 use http::Method;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -97,8 +100,24 @@ struct InstallationRow {
     repository_selection: String,
 }
 
+#[derive(Deserialize)]
+struct MintedRow {
+    token: SecretString,
+}
+
+#[derive(Deserialize)]
+struct RepositoryRow {
+    id: RepoId,
+    name: String,
+    owner: AccountRow,
+    #[serde(default)]
+    archived: bool,
+}
+
 /// Accounts that one self-hosted App serves; more are no self-hosted App any more.
 const MOST_INSTALLATIONS: usize = 10_000;
+/// Repositories of one account: at a hundred a page some hundred requests.
+const MOST_REPOSITORIES: usize = 10_000;
 
 impl GitHub {
     /// The App the key belongs to, with what it asks for; asked anew each time.
@@ -134,6 +153,24 @@ impl GitHub {
         let url = self.as_app.url(["app", "installations"]);
         let rows: Vec<InstallationRow> = self.as_app.list(&url, None, MOST_INSTALLATIONS).await?;
         Ok(rows.into_iter().map(Installation::from).collect())
+    }
+
+    /// The repositories that an installation reaches, without those that are archived: nothing runs there any more.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn reached(&self, installation: InstallationId) -> Result<Vec<Repo>, GitHubError> {
+        let url = self.as_app.url(["app", "installations", &installation.to_string(), "access_tokens"]);
+        let body = json!({ "permissions": { "metadata": "read" } });
+        let minted: MintedRow = self.as_app.write(Method::POST, &url, &body).await?;
+        // The one list that no token of a single repository can read.
+        let auth = std::sync::Arc::new(Auth::Given(minted.token));
+        let all = Service { auth, answers: service::answers(), ..self.as_app.service.clone() };
+        let client = Client::new(all);
+        let url = client.url(["installation", "repositories"]);
+        let rows: Vec<RepositoryRow> = client.list(&url, Some("repositories"), MOST_REPOSITORIES).await?;
+        let open = rows.into_iter().filter(|row| !row.archived);
+        Ok(open.map(|row| Repo { id: row.id, owner: row.owner.login, name: row.name }).collect())
     }
 
     /// Where the App's webhooks go. Whether they are switched on GitHub does not tell.

@@ -1,11 +1,14 @@
-//! What fixpoint serves: the webhook and the two health answers; and, apart from them, the page of set-up.
+//! What fixpoint serves: the webhook and the two health answers; and, apart from them, the page of set-up and that of the
+//! profile that only observes.
 //!
 //! It commits and never waits for work: the commit wakes whoever does it. Nothing here parses what a stranger sent before
 //! its signature is verified, and nothing of theirs is held without a bound: connections, time and bytes each have one.
 
 mod body;
 mod health;
+mod html;
 mod listen;
+mod observe;
 pub mod setup;
 mod signature;
 #[cfg(test)]
@@ -14,6 +17,7 @@ mod webhook;
 
 pub use health::DiskMark;
 pub use listen::serve;
+pub use observe::serve as serve_observed;
 pub use signature::WebhookSecrets;
 
 use crate::store::Store;

@@ -18,7 +18,7 @@ mod sweep;
 mod task;
 mod worker;
 
-pub use observe::{Observed, past};
+pub use observe::past;
 pub use rules::House;
 pub use seed::seed;
 pub use worker::run;

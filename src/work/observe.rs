@@ -5,7 +5,7 @@ use crate::{
     domain::{
         Timestamp,
         failure::{Kind, Source},
-        observe::{Attempt, Job, Report, Seen, observe},
+        observe::{Attempt, Job, Observed, Seen, observe},
         verdict::RedCheck,
     },
     github::{self, GitHub, GitHubError, Repository, Run},
@@ -21,17 +21,6 @@ use std::{
 const LOGS: usize = 1_500;
 /// Runs whose jobs are asked for at once.
 const AT_ONCE: usize = 4;
-
-/// What was observed, and what of it could not be read.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// The table.
-    pub report: Report,
-    /// Workflow runs looked at.
-    pub runs: usize,
-    /// Failed jobs of which nothing could be read any more, or that were too many: they count as the change's.
-    pub unread: usize,
-}
 
 /// Reads the last `days` days of `OWNER/NAME` as they are at `now`.
 ///

@@ -43,17 +43,23 @@ impl History {
         self.github.past_run(REPO, "alice", &past).unwrap();
     }
 
-    async fn observe(&self, more: &[&str]) -> String {
+    /// A folder with a configuration that holds what is needed at the least.
+    fn folder(&self, more: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let app = self.github.app();
         std::fs::write(folder.path().join("app.pem"), &app.private_key_pem).unwrap();
         let config = format!(
-            "[github]\napp_id = \"{}\"\nprivate_key_file = \"app.pem\"\napi_url = \"{}\"\nweb_url = \"{}\"\n",
+            "{more}[github]\napp_id = \"{}\"\nprivate_key_file = \"app.pem\"\napi_url = \"{}\"\nweb_url = \"{}\"\n",
             app.app_id,
             self.github.api_url(),
             self.github.web_url()
         );
         std::fs::write(folder.path().join("fixpoint.toml"), config).unwrap();
+        folder
+    }
+
+    async fn observe(&self, more: &[&str]) -> String {
+        let folder = self.folder("");
         let arguments: Vec<String> =
             ["observe", "--repo", REPO].iter().chain(more).map(ToString::to_string).collect();
         let run = move || {
@@ -63,6 +69,60 @@ impl History {
             String::from_utf8(output.get_output().stdout.clone()).unwrap()
         };
         tokio::task::spawn_blocking(run).await.unwrap()
+    }
+
+    fn wrote_nothing(&self) {
+        let writes = self.github.requests().into_iter().filter(fixpoint::emulator::Request::is_write);
+        let writes: Vec<String> =
+            writes.map(|r| r.bare_path().to_owned()).filter(|p| !p.ends_with("/access_tokens")).collect();
+        assert!(writes.is_empty(), "{writes:?}");
+        assert!(self.github.leaked_authorizations().is_empty());
+    }
+}
+
+/// `fixpoint serve` in a folder, killed with the test.
+struct Served {
+    child: std::process::Child,
+    address: String,
+}
+
+impl Served {
+    fn start(folder: &std::path::Path) -> Self {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let address = format!("127.0.0.1:{port}");
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("fixpoint"));
+        command.arg("serve").current_dir(folder).env("NO_PROXY", "127.0.0.1,localhost");
+        command.env("FIXPOINT_SERVER_LISTEN", &address);
+        Self { child: command.spawn().unwrap(), address }
+    }
+
+    async fn get(&self, path: &str, host: &str) -> Option<(u16, String)> {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let asked =
+            client.get(format!("http://{}{path}", self.address)).header("host", host).send().await.ok()?;
+        Some((asked.status().as_u16(), asked.text().await.ok()?))
+    }
+
+    /// The data, once every repository is read.
+    async fn data(&self) -> Value {
+        for _ in 0..300 {
+            if let Some((200, said)) = self.get("/observed.json", &self.address).await {
+                let said: Value = serde_json::from_str(&said).unwrap();
+                let all = said["repositories"].as_array().unwrap();
+                if !all.is_empty() && all.iter().all(|one| one["read_at"].is_string()) {
+                    return said;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        panic!("nothing was read");
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -125,11 +185,7 @@ async fn the_table_of_a_month_is_exact() {
     Red on the base: lint
     Sessions that would have started: 3; their rounds would have taken 23 minutes of CI.
     ");
-    let writes = t.github.requests().into_iter().filter(fixpoint::emulator::Request::is_write);
-    let writes: Vec<String> =
-        writes.map(|r| r.bare_path().to_owned()).filter(|p| !p.ends_with("/access_tokens")).collect();
-    assert!(writes.is_empty(), "{writes:?}");
-    assert!(t.github.leaked_authorizations().is_empty());
+    t.wrote_nothing();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,4 +193,34 @@ async fn a_repository_without_a_past_is_no_error() {
     let t = History::new().await;
     let said: Value = serde_json::from_str(&t.observe(&["--json"]).await).unwrap();
     assert_eq!((&said["red"], &said["sessions"]), (&json!(0), &json!(0)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_only_observes_shows_every_repository_and_writes_nothing() {
+    let mut t = History::new().await;
+    t.github
+        .create_repository(NewRepository::new("acme/quiet", &[("README.md", "# quiet\n")]).ci(Ci::none()))
+        .unwrap();
+    t.ran(3, "main", &[&[("test", passes(60))]]);
+    t.ran(2, "a", &[&[("test", fails("sum.sh:1: error: <b>expected</b> 3, got 2", 300))]]);
+    let folder = t.folder("profile = \"observe\"\n");
+    let served = Served::start(folder.path());
+    let said = served.data().await;
+    assert_eq!(said["days"], 30);
+    let told = |name: &str| {
+        let all = said["repositories"].as_array().unwrap();
+        all.iter().find(|one| one["repository"] == name).unwrap()["report"].clone()
+    };
+    assert_eq!((&told(REPO)["red"], &told(REPO)["sessions"]), (&json!(1), &json!(1)));
+    assert_eq!(told("acme/quiet")["red"], 0);
+    let (status, page) = served.get("/", &served.address).await.unwrap();
+    assert_eq!(status, 200);
+    assert!(page.contains("<h2>acme/calendar</h2>") && page.contains("<h2>acme/quiet</h2>"), "{page}");
+    // What would have started sessions stands first.
+    assert!(page.find("acme/calendar") < page.find("acme/quiet"));
+    // A page of the web whose name leads to loopback reads nothing.
+    let (status, page) = served.get("/observed.json", "attacker.example.com").await.unwrap();
+    assert!(status == 403 && !page.contains("acme"), "{status} {page}");
+    assert!(!folder.path().join("data").exists(), "it needs no database");
+    t.wrote_nothing();
 }

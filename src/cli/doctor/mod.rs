@@ -28,9 +28,9 @@ pub(super) struct Args {
     /// Look at this repository too; can be given more than once
     #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
     repo: Vec<String>,
-    /// What the App is expected to be able to do
-    #[arg(long, default_value = "fix", value_parser = profile_parser())]
-    profile: Profile,
+    /// What the App is expected to be able to do, where not what the configuration says
+    #[arg(long, value_parser = profile_parser())]
+    profile: Option<Profile>,
     /// Ask the model a question of a few tokens
     #[arg(long)]
     model: bool,
@@ -81,10 +81,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn patient(args: Args, config: Config) -> anyhow::Result<Patient> {
     Ok(Patient {
+        profile: args.profile.unwrap_or(config.profile),
         config,
         file: config::file(&args.flags),
         http: app::http_client()?,
-        profile: args.profile,
         repositories: args.repo,
         ask_model: args.model,
         redeliver: args.redeliver,

@@ -74,6 +74,7 @@ impl Files {
         Ok(format!(
             "# Written by `fixpoint setup`. `fixpoint config example` prints every setting with its meaning.\n\
              \n\
+             profile = \"{profile}\"\n\
              database = {database}\n\
              data_dir = {data}\n\
              \n\
@@ -93,6 +94,7 @@ impl Files {
              name = \"claude-sonnet-4-5\"\n\
              # The key: here, or in the variable ANTHROPIC_API_KEY.\n\
              # key_file = {model}\n",
+            profile = plan.profile.name(),
             data = path(&data)?,
             api = quoted(plan.api().as_str()),
             web = quoted(plan.web.as_str()),

@@ -28,7 +28,10 @@ pub(super) fn next(app: &App, plan: &Plan, files: &Files) -> String {
     let install = text::terminal(app.install.as_str());
     let _ = write!(said, "\nNext:\n  1. install it on the repositories it shall work on:\n     {install}\n");
     let rest = match plan.profile {
-        Profile::Observe => vec![format!("fixpoint observe{config} --repo OWNER/NAME")],
+        Profile::Observe => vec![
+            format!("fixpoint observe{config} --repo OWNER/NAME   (one repository, once)"),
+            format!("fixpoint serve{config}   (all of them, again and again, as a page on loopback)"),
+        ],
         Profile::Fix | Profile::Full => vec![
             "the model's key: ANTHROPIC_API_KEY, or a file that [model] key_file names".to_owned(),
             format!("fixpoint doctor{config}"),

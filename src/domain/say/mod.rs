@@ -8,6 +8,7 @@ mod face;
 mod live;
 mod looks;
 mod message;
+mod observed;
 mod outcome;
 mod pull;
 mod remark;
@@ -19,6 +20,7 @@ mod words;
 
 pub use commit::{branch, commit};
 pub use message::{help, idle, message};
+pub use observed::{KINDS, observed, upshot};
 pub use pull::pull;
 pub use remark::awaiting_approval;
 pub use review::{line_comment, reply, review};

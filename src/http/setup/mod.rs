@@ -9,15 +9,15 @@ mod page;
 
 pub use page::Page;
 
+use super::html::{self, answer};
 use axum::{
     Router,
     extract::{Path, Query, Request, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{StatusCode, header},
     middleware::{self, Next},
-    response::{IntoResponse, Response},
+    response::Response,
     routing::get,
 };
-use page::Html;
 use serde::Deserialize;
 use std::{
     net::Ipv4Addr,
@@ -190,32 +190,15 @@ async fn created(State(shown): State<Arc<Shown>>, Query(back): Query<Back>) -> R
 }
 
 async fn unknown() -> Response {
-    answer(StatusCode::NOT_FOUND, page::notice("Nothing here", "The terminal shows the whole address."))
+    answer(StatusCode::NOT_FOUND, html::notice("Nothing here", "The terminal shows the whole address."))
 }
 
 fn used() -> Response {
-    answer(StatusCode::GONE, page::notice("Already answered", "The terminal says what became of it."))
+    answer(StatusCode::GONE, html::notice("Already answered", "The terminal says what became of it."))
 }
 
 fn refused(why: &str) -> Response {
-    answer(StatusCode::FORBIDDEN, page::notice("Not taken", why))
-}
-
-/// Nobody keeps it, frames it, or learns its address from it. GitHub does see the origin: to a form that comes from
-/// nowhere (`no-referrer` makes the origin `null`) it might not answer.
-fn answer(status: StatusCode, Html { text, policy }: Html) -> Response {
-    let fixed = [
-        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
-        (header::CACHE_CONTROL, "no-store"),
-        (header::REFERRER_POLICY, "strict-origin"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-    ];
-    let mut response = (status, fixed, text).into_response();
-    if let Ok(policy) = HeaderValue::from_str(&policy) {
-        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
-    response
+    answer(StatusCode::FORBIDDEN, html::notice("Not taken", why))
 }
 
 async fn guard(State(shown): State<Arc<Shown>>, request: Request, next: Next) -> Response {
