@@ -112,7 +112,7 @@ fn sessions(watched: &Watched) -> u64 {
 }
 
 fn card(page: &mut String, watched: &Watched) {
-    let _ = write!(page, "<section><h2>{}</h2>\n", escape(&watched.repository));
+    let _ = writeln!(page, "<section><h2>{}</h2>", escape(&watched.repository));
     let _ = match &watched.read {
         None => write!(page, "<p class=\"dim\">Yet to be read.</p>"),
         Some((at, Err(why))) => write!(

@@ -97,8 +97,8 @@ fn known(facts: &Facts, failure: &Failure, n: usize) -> Option<String> {
     }
     match failure.kind {
         Kind::Base => told.push(
-            "fails in the same way on the base branch, without your changes: mend it if the request is about it; if it is the only one left and \
-             has nothing to do with the request, change nothing and say so in `outside_request`"
+            "fails in the same way on the base branch, without your changes: mend it if the request is about it; if it \
+             has nothing to do with the request, leave it alone and say so in `outside_request`"
                 .to_owned(),
         ),
         Kind::Flaky => told.push("has failed and passed on one and the same commit before, so it may be flaky".to_owned()),

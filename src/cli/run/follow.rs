@@ -144,7 +144,7 @@ impl Follow {
                 ("reviewed", format!("reviewed: {}", first(summary)), Tone::Plain)
             }
             Ending::Question { text } => ("question", format!("asks: {}", first(text)), Tone::Plain),
-            Ending::Nothing { summary, .. } => {
+            Ending::Nothing { summary } => {
                 ("nothing", format!("changed nothing: {}", first(summary)), Tone::Plain)
             }
             Ending::Limit { which } => ("limit", format!("stopped at a limit: {which}"), Tone::Bad),

@@ -255,6 +255,9 @@ pub struct RoundEnd {
     /// What the agent answers to the threads of a review, by comment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<(u64, String)>,
+    /// Why something that is still red has nothing to do with the request, where the agent says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside_request: Option<String>,
 }
 
 /// How a round's work ended.
@@ -306,9 +309,6 @@ pub enum Ending {
     Nothing {
         /// What the agent says.
         summary: String,
-        /// Why what is still red has nothing to do with the request, where the agent says so.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        outside_request: Option<String>,
     },
     /// A limit of the round was reached.
     Limit {

@@ -1,11 +1,11 @@
 //! What we do ourselves: rounds and their ends, pushes, the pull request. Out of order it is a bug.
 
 use super::{
-    Cause, Effect, Ending, Exception, IllegalTransition, NotPushed, Outcome, Phase, Pull, Question, RoundEnd,
-    RoundNote, ci,
+    Cause, Effect, Ending, IllegalTransition, NotPushed, Outcome, Phase, Pull, Question, RoundEnd, RoundNote,
+    ci,
     step::{Next, Taken},
 };
-use crate::domain::{failure::Kind, ids::Sha};
+use crate::domain::ids::Sha;
 
 impl Next<'_> {
     pub(super) fn round_began(&mut self, base: Sha, start: Sha) -> Result<Taken, IllegalTransition> {
@@ -50,6 +50,9 @@ impl Next<'_> {
         if !end.replies.is_empty() {
             facts.replies = end.replies;
         }
+        if let Some(why) = end.outside_request {
+            facts.claim(&why);
+        }
         self.ended(end.ending);
         Ok(Ok(()))
     }
@@ -66,7 +69,7 @@ impl Next<'_> {
                 self.note_result("asked a question");
                 self.ask(Question::Agent { text });
             }
-            Ending::Nothing { summary, outside_request } => self.nothing(summary, outside_request),
+            Ending::Nothing { summary } => self.nothing(summary),
             Ending::Limit { which } => {
                 self.note_result("a limit was reached");
                 self.answer(Outcome::Limit { which });
@@ -131,8 +134,9 @@ impl Next<'_> {
         }
     }
 
-    fn nothing(&mut self, summary: String, outside_request: Option<String>) {
-        match self.exception(outside_request) {
+    fn nothing(&mut self, summary: String) {
+        let facts = &self.state.facts;
+        match facts.claimed(&facts.failures).cloned() {
             Some(exception) => ci::green_but_for(self, exception),
             None => {
                 self.note_result("nothing to change");
@@ -251,17 +255,5 @@ impl Next<'_> {
         self.facts().pull = Some(pull);
         self.tell();
         Ok(())
-    }
-
-    /// What the request may end green with: the agent's word alone is not enough, the failure must stand on the base too
-    /// and be the only one left.
-    fn exception(&self, outside_request: Option<String>) -> Option<Exception> {
-        let facts = &self.state.facts;
-        match (outside_request, facts.failures.as_slice()) {
-            (Some(why), [only]) if facts.cause == Cause::RedCi && only.kind == Kind::Base => {
-                Some(Exception { check: only.check.clone(), signature: only.signature.clone(), why })
-            }
-            _ => None,
-        }
     }
 }

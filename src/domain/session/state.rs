@@ -3,6 +3,7 @@
 use super::{Cause, Job, Outcome, Request};
 use crate::domain::{
     Failure, Limits,
+    failure::Kind,
     ids::{Actor, InstallationId, Number, Repo, Sha, UserId},
     policy::{Flag, Survey},
     time::Timestamp,
@@ -166,6 +167,9 @@ pub struct Facts {
     /// The one red check that stands on the base too and that the agent calls outside the request: then green but for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exception: Option<Exception>,
+    /// The reds of the base that the agent has called outside the request, while other work went on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Exception>,
     /// What the agent said it did, in its words; shown as its words.
     pub summary: Option<String>,
     /// The repository's template for pull requests as the agent filled it in.
@@ -303,6 +307,29 @@ impl Facts {
         match &self.request.job {
             Job::Feedback { threads, .. } => threads,
             _ => &[],
+        }
+    }
+
+    /// The agent says that what is red on the base too has nothing to do with the request.
+    pub(super) fn claim(&mut self, why: &str) {
+        if self.cause != Cause::RedCi {
+            return;
+        }
+        for failure in self.failures.iter().filter(|failure| failure.kind == Kind::Base) {
+            let (check, signature) = (failure.check.clone(), failure.signature.clone());
+            self.claims.retain(|claim| claim.signature != signature);
+            self.claims.push(Exception { check, signature, why: why.to_owned() });
+        }
+    }
+
+    /// What a request may end green with: the agent's word alone is not enough, the failure must stand on the base too
+    /// and be the only one left.
+    pub(super) fn claimed(&self, failures: &[Failure]) -> Option<&Exception> {
+        match failures {
+            [only] if only.kind == Kind::Base => {
+                self.claims.iter().find(|claim| claim.signature == only.signature)
+            }
+            _ => None,
         }
     }
 

@@ -108,6 +108,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         rounds: Vec::new(),
         failures: Vec::new(),
         exception: None,
+        claims: Vec::new(),
         summary: None,
         description: None,
         remark: None,
@@ -236,6 +237,7 @@ impl Next<'_> {
         facts.seen.clear();
         facts.spent = Spent::default();
         facts.exception = None;
+        facts.claims.clear();
         facts.plan = None;
         facts.replies.clear();
         if cause != Some(Cause::RedCi) {

@@ -59,6 +59,8 @@ struct Told {
     story: Vec<String>,
     limits: Limits,
     next: u64,
+    /// What the agent calls outside the request from now on.
+    outside: Option<String>,
 }
 
 impl Told {
@@ -87,7 +89,7 @@ impl Told {
         };
         let (state, effects) = start(from, Timestamp(0));
         let story = vec![state.phase_word().to_owned()];
-        Self { state, effects, story, limits: Limits::default(), next: 10 }
+        Self { state, effects, story, limits: Limits::default(), next: 10, outside: None }
     }
 
     fn take(&mut self, entry: Entry) -> &mut Self {
@@ -153,6 +155,7 @@ impl Told {
             spent,
             tainted: false,
             replies: vec![],
+            outside_request: self.outside.clone(),
         };
         Entry::RoundEnded { end }
     }
@@ -244,7 +247,7 @@ fn f27_somebody_elses_commit_stands() {
     t.take(Entry::HeadMoved { head: sha(77), whose: Whose::Foreign });
     assert!(t.story().ends_with("working(2) → resting(stood_down)"), "{}", t.story());
     // The round that was running ends later: it is history by then.
-    t.take(t.ended(Ending::Nothing { summary: String::new(), outside_request: None }));
+    t.take(t.ended(Ending::Nothing { summary: String::new() }));
     assert!(t.story().ends_with("resting(stood_down)"));
 }
 
@@ -312,30 +315,46 @@ fn the_same_failure_on_three_trees_stops_before_the_cap() {
 /// Neither the agent's word alone nor the base's red alone is enough.
 #[test]
 fn one_red_of_the_base_may_stay_when_the_agent_calls_it_outside() {
-    let outside = |kinds: &[Kind], why: Option<&str>| {
+    let reds = |head: Sha, reds: &[(Kind, &str)]| {
+        let failures =
+            reds.iter().map(|(kind, signature)| Failure { kind: *kind, ..failure(signature) }).collect();
+        Entry::Judged { head, verdict: Verdict::Red { failures, tally: (3, 4) } }
+    };
+    let outside = |failures: &[(Kind, &str)], why: Option<&str>| {
         let mut t = Told::new();
         t.publish();
-        let failures = kinds.iter().map(|kind| Failure { kind: *kind, ..failure("boom") }).collect();
-        t.take(Entry::Judged { head: sha(t.head()), verdict: Verdict::Red { failures, tally: (3, 4) } });
+        t.take(reds(sha(t.head()), failures));
         t.work();
-        let outside_request = why.map(str::to_owned);
-        t.take(t.ended(Ending::Nothing { summary: String::new(), outside_request }));
+        t.outside = why.map(str::to_owned);
         t
     };
-    let mut excepted = outside(&[Kind::Base], Some("an old certificate"));
+    let nothing = |failures: &[(Kind, &str)], why: Option<&str>| {
+        let mut t = outside(failures, why);
+        t.take(t.ended(Ending::Nothing { summary: String::new() }));
+        t
+    };
+    let (old, new) = ((Kind::Base, "boom"), (Kind::Change, "bang"));
+    let mut excepted = nothing(&[old], Some("an old certificate"));
     assert!(excepted.story().ends_with("working(2) → resting(green)"), "{}", excepted.story());
     // The same red again is no news; another is.
     excepted.take(red(excepted.head(), "boom"));
     assert!(excepted.story().ends_with("resting(green)"));
     excepted.take(red(excepted.head(), "bang"));
     assert!(excepted.story().ends_with("resting(green) → queued"), "{}", excepted.story());
-    for (kinds, why) in [
-        (&[Kind::Base][..], None),
-        (&[Kind::Change][..], Some("why")),
-        (&[Kind::Base, Kind::Change][..], Some("why")),
-    ] {
-        assert!(outside(kinds, why).story().ends_with("resting(nothing_to_change)"), "{kinds:?}");
+    for (failures, why) in [(&[old][..], None), (&[new][..], Some("why")), (&[old, new][..], Some("why"))] {
+        assert!(nothing(failures, why).story().ends_with("resting(nothing_to_change)"), "{failures:?}");
     }
+    // Said beside a change it counts once that red is the last one; no round is spent on it any more.
+    let mut beside = outside(&[old, new], Some("an old certificate"));
+    beside.work().work();
+    beside.take(reds(sha(beside.head()), &[old]));
+    assert!(beside.story().ends_with("publishing → watching → resting(green)"), "{}", beside.story());
+    assert_eq!(beside.state.facts.exception.as_ref().map(|e| e.why.as_str()), Some("an old certificate"));
+    // Of another failure of the base nothing was said.
+    let mut other = outside(&[old, new], Some("an old certificate"));
+    other.work().work();
+    other.take(reds(sha(other.head()), &[(Kind::Base, "other")]));
+    assert!(other.story().ends_with("watching → queued"), "{}", other.story());
 }
 
 #[test]
@@ -441,9 +460,7 @@ fn every_thread_of_a_review_is_answered_once() {
     let mut t = Told::new();
     t.publish();
     t.take(green(t.head())).take(asked).work();
-    let Entry::RoundEnded { mut end } =
-        t.ended(Ending::Nothing { summary: "No".to_owned(), outside_request: None })
-    else {
+    let Entry::RoundEnded { mut end } = t.ended(Ending::Nothing { summary: "No".to_owned() }) else {
         unreachable!()
     };
     end.replies = vec![(11, "Because.".to_owned())];

@@ -53,6 +53,7 @@ impl Pushed {
             requests_taken: 0,
             notes_taken: 0,
             replies: Vec::new(),
+            outside_request: None,
             spent: Spent::default(),
             tainted: !state.facts.thread.trusted,
         };

@@ -84,7 +84,7 @@ impl Change {
         match &self.merge {
             Some(Merge { merged: Merged::UpToDate, .. }) => {
                 let summary = format!("The branch holds all of `{base}` already.");
-                Ok(Some(Ending::Nothing { summary, outside_request: None }))
+                Ok(Some(Ending::Nothing { summary }))
             }
             Some(Merge { merged: Merged::Clean { tree }, .. }) => {
                 let said = Said { summary: format!("Merge {base}"), description: None };

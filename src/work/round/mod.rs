@@ -51,7 +51,7 @@ pub(super) async fn begin(driver: &mut Driver) -> Result<After, Halt> {
     }
     match start_point(driver).await? {
         Start::At { base, start } => driver.record(Entry::RoundBegan { base, start }).await?,
-        Start::Entry(entry) => driver.record(entry).await?,
+        Start::Entry(entry) => driver.record(*entry).await?,
     }
     Ok(After::Again)
 }
@@ -94,7 +94,7 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
     driver.close_sandbox().await;
     let mut end = match finished {
         None => return Ok(()),
-        Some(Ok(Finish::Ended(end))) => end,
+        Some(Ok(Finish::Ended(end))) => *end,
         Some(Ok(Finish::Halted(halt))) => return Err(halt),
         Some(Err(_)) => {
             let which = format!("{} minutes for a round", limit.as_secs() / 60);
@@ -122,13 +122,19 @@ async fn beside<M: Future, W: Future>(main: M, mut work: Pin<&mut MaybeDone<W>>)
 
 /// How a round's work came out.
 enum Finish {
-    Ended(End),
+    Ended(Box<End>),
     Halted(Halt),
 }
 
 impl From<Ending> for Finish {
     fn from(ending: Ending) -> Self {
-        Self::Ended(ending.into())
+        End::from(ending).into()
+    }
+}
+
+impl From<End> for Finish {
+    fn from(end: End) -> Self {
+        Self::Ended(Box::new(end))
     }
 }
 
@@ -136,6 +142,7 @@ impl From<Ending> for Finish {
 struct End {
     ending: Ending,
     replies: Vec<(u64, String)>,
+    outside_request: Option<String>,
     spent: Spent,
     /// Kept requests and notes that the agent was told of.
     told: (usize, usize),
@@ -144,16 +151,28 @@ struct End {
 
 impl From<Ending> for End {
     fn from(ending: Ending) -> Self {
-        Self { ending, replies: Vec::new(), spent: Spent::default(), told: (0, 0), tainted: false }
+        let (replies, outside_request) = (Vec::new(), None);
+        Self { ending, replies, outside_request, spent: Spent::default(), told: (0, 0), tainted: false }
     }
 }
 
 impl End {
     fn of(self, driver: &Driver) -> RoundEnd {
-        let Self { ending, replies, spent, told: (requests_taken, notes_taken), tainted } = self;
+        let Self { ending, replies, outside_request, spent, told: (requests_taken, notes_taken), tainted } =
+            self;
         let facts = &driver.state.facts;
         let (request_no, round) = (facts.request_no, facts.round);
-        RoundEnd { request_no, round, ending, requests_taken, notes_taken, spent, tainted, replies }
+        RoundEnd {
+            request_no,
+            round,
+            ending,
+            requests_taken,
+            notes_taken,
+            spent,
+            tainted,
+            replies,
+            outside_request,
+        }
     }
 }
 

@@ -110,15 +110,15 @@ impl Round {
                 Err(stop) => return self.stopped(stop).await,
             };
             if self.change.is_unchanged(&tree) {
-                let ending = Ending::Nothing { summary, outside_request };
-                return Finish::Ended(End { replies, ..ending.into() });
+                let ending = Ending::Nothing { summary };
+                return End { replies, outside_request, ..ending.into() }.into();
             }
             match self.change.ruling(&tree).await {
                 Err(halt) => return Finish::Halted(halt),
                 Ok(Ruled::Pass(flags, survey)) => {
                     let said = Said { summary, description };
                     return match self.change.committed(tree, said, flags, *survey).await {
-                        Ok(ending) => Finish::Ended(End { replies, ..ending.into() }),
+                        Ok(ending) => End { replies, outside_request, ..ending.into() }.into(),
                         Err(halt) => Finish::Halted(halt),
                     };
                 }

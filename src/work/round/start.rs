@@ -21,7 +21,7 @@ pub(super) async fn daily_budget(driver: &Driver) -> Result<Option<String>, Halt
 /// Where a round starts, or what was found instead.
 pub(super) enum Start {
     At { base: Sha, start: Sha },
-    Entry(Entry),
+    Entry(Box<Entry>),
 }
 
 pub(super) async fn start_point(driver: &mut Driver) -> Result<Start, Halt> {
@@ -37,15 +37,15 @@ pub(super) async fn start_point(driver: &mut Driver) -> Result<Start, Halt> {
             "The branch `{}` has no commit. Push a first commit, then `/{} retry`.",
             state.facts.base.branch, parts.settings.word
         );
-        return Ok(Start::Entry(Entry::CannotBegin { outcome: Outcome::CannotBegin { why } }));
+        return Ok(Start::Entry(Box::new(Entry::CannotBegin { outcome: Outcome::CannotBegin { why } })));
     };
     Ok(match (state.facts.head.clone(), live) {
         (None, _) => Start::At { start: base.clone(), base },
-        (Some(_), None) => Start::Entry(Entry::BranchDeleted),
+        (Some(_), None) => Start::Entry(Box::new(Entry::BranchDeleted)),
         (Some(head), Some(live)) if head == live => Start::At { base, start: live },
         (Some(head), Some(live)) => {
             let whose = look::whose(&mirror, &live, &head, &base).await?;
-            Start::Entry(Entry::HeadMoved { head: live, whose })
+            Start::Entry(Box::new(Entry::HeadMoved { head: live, whose }))
         }
     })
 }
