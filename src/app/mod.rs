@@ -15,7 +15,7 @@ mod steps;
 mod terminal;
 
 pub use crate::git::{Given, Head, Local, Unseen};
-pub use crate::store::{Store, Summary};
+pub use crate::store::{AuditLine, Store, Summary};
 pub use crate::work::action::{Ended, Ran};
 pub use action::{Action, action};
 pub use check::{Checked, Checker, End as CheckEnd};

@@ -4,6 +4,7 @@
 //! out the same, and so that every rule can be tested without a server.
 
 pub mod access;
+pub mod audit;
 pub mod command;
 pub mod delivery;
 pub mod failure;
@@ -20,6 +21,7 @@ pub mod time;
 pub mod trust;
 pub mod verdict;
 
+pub use audit::{Audit, Audited};
 pub use failure::Failure;
 pub use ids::{Actor, CommentId, Epoch, InstallationId, Number, Repo, RepoId, SessionId, Sha, UserId};
 pub use limits::Limits;

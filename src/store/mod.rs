@@ -7,6 +7,7 @@
 //! A session is due when an entry is unread, an effect's time has come, its `wake_at` is reached, or its holder vanished
 //! (a lease that ran out instead of being given back). There is no other queue.
 
+mod audit;
 mod carried;
 mod commits;
 mod db;
@@ -24,6 +25,7 @@ mod spending;
 pub(crate) mod tests;
 mod types;
 
+pub use audit::AuditLine;
 pub use carried::Carried;
 pub use error::StoreError;
 pub use examine::{Examined, examine};

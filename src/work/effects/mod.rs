@@ -143,7 +143,8 @@ impl Driver {
                 let remote = self.parts.remote(&repository, Scope::Push).await?;
                 // Only what is still ours, by an exact lease: a commit that came after the merge stands.
                 match mirror.delete_branch(&remote, branch, at, &[]).await {
-                    Ok(()) | Err(GitError::Moved(_) | GitError::NotFound(_)) => done(json!(null)),
+                    Ok(()) => done(json!({ "deleted": at })),
+                    Err(GitError::Moved(_) | GitError::NotFound(_)) => done(json!(null)),
                     Err(error) => Err(Undone::Later(error.to_string(), Duration::from_secs(5))),
                 }
             }
