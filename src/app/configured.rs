@@ -99,6 +99,7 @@ pub(super) fn work(
         public_url: config.server.public_url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned()),
         secrets,
         lease: LEASE,
+        retention: config.retention.all(),
         action: None,
     }
 }

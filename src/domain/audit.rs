@@ -6,7 +6,7 @@
 //! of [`Audit`], handed to the store as it is.
 
 use super::{
-    ids::{Actor, Number, Sha},
+    ids::{Actor, Number, RepoId, Sha},
     session::{Ask, Effect, Ending, Entry, Job, NotPushed, Phase, Request, State, Subject},
     text,
 };
@@ -70,8 +70,11 @@ pub enum Audit {
     },
     /// A branch was pushed and read back.
     Pushed {
-        /// The branch; `OWNER:branch` in a fork.
+        /// The branch.
         branch: String,
+        /// The fork that it is in; `None`: the repository itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fork: Option<RepoId>,
         /// The commit it is at.
         commit: Sha,
     },
@@ -202,11 +205,8 @@ impl Audited {
         let id = |name: &str| result[name].as_u64();
         let what = match effect {
             Effect::Push { branch, commit, fork, .. } => {
-                let branch = match fork {
-                    Some(fork) => format!("{}:{branch}", fork.owner),
-                    None => branch.clone(),
-                };
-                Audit::Pushed { branch, commit: commit.clone() }
+                let fork = fork.as_ref().map(|fork| fork.id);
+                Audit::Pushed { branch: branch.clone(), fork, commit: commit.clone() }
             }
             Effect::OpenPull { .. } => Audit::PullOpened { number: Number(id("pull")?) },
             Effect::PostStatus | Effect::Say { .. } | Effect::Reply { .. } => {
@@ -348,7 +348,10 @@ impl fmt::Display for Audit {
                 f.write_str(if *asks { "; a person is asked first" } else { "" })
             }
             Self::Withheld { why } | Self::NotPushed { why } => f.write_str(why),
-            Self::Pushed { branch, commit } => write!(f, "{branch} at {}", commit.short()),
+            Self::Pushed { branch, fork: None, commit } => write!(f, "{branch} at {}", commit.short()),
+            Self::Pushed { branch, fork: Some(fork), commit } => {
+                write!(f, "{branch} of the fork {fork} at {}", commit.short())
+            }
             Self::PullOpened { number } => write!(f, "#{number}"),
             Self::Commented { comment } => write!(f, "comment {comment}"),
             Self::Reviewed { pull, review } => write!(f, "review {review} on #{pull}"),

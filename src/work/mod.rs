@@ -8,6 +8,7 @@ pub mod action;
 mod drive;
 mod effects;
 mod journal;
+mod keep;
 mod look;
 mod observe;
 mod round;
@@ -25,7 +26,7 @@ pub use worker::run;
 
 use crate::{
     agent::Engine,
-    domain::{Limits, Sha, State, policy::Rules, session::Guest},
+    domain::{Limits, Retention, Sha, State, policy::Rules, session::Guest},
     git::{GitError, Mirror, Mirrors, Remote},
     github::{App, GitHub, GitHubError, Repository, Scope},
     sandbox::{Provider, SandboxError},
@@ -88,6 +89,8 @@ pub struct Settings {
     pub secrets: Vec<secrecy::SecretString>,
     /// How long a lease holds without a heartbeat.
     pub lease: Duration,
+    /// How long what is kept is kept.
+    pub retention: Retention,
     /// Where no database outlives the run: what is different then.
     pub action: Option<action::Settings>,
 }
