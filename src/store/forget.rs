@@ -23,6 +23,7 @@ const DELIVERIES: &str = "SELECT seq, body FROM deliveries WHERE seq > $1 AND fa
 const LINES: &str = "SELECT count(*) FROM audit WHERE lower(login) = lower($1)";
 /// Only what rests or is over: who began to work again in the meantime is not cut off.
 const SESSION: &str = "DELETE FROM sessions WHERE id = $1 AND phase IN ('resting', 'done')";
+const STILL: &str = "SELECT count(*) FROM sessions WHERE id = $1";
 const BODY: &str = "UPDATE deliveries SET body = $2, reason = $3 WHERE seq = $1 AND fate IS NOT NULL";
 const OUTCOMES: &str = "DELETE FROM check_outcomes WHERE repo = $1";
 const NAMES: &str = "UPDATE audit SET account = 0, login = '(forgotten)' WHERE lower(login) = lower($1)";
@@ -83,10 +84,10 @@ impl Store {
     pub async fn forget(&self, whom: &Forgettable, kept: &Kept) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
         for (id, _) in &kept.sessions {
-            let rows = run!(&mut tx, sqlx::query(SESSION).bind(id.to_string()))?;
-            let still: Option<i64> = db!(&mut tx, c => sqlx::query_scalar("SELECT 1 FROM sessions WHERE id = $1")
-                .bind(id.to_string()).fetch_optional(&mut **c).await.map(|n: Option<i32>| n.map(i64::from)))?;
-            if rows == 0 && still.is_some() {
+            run!(&mut tx, sqlx::query(SESSION).bind(id.to_string()))?;
+            let still: i64 = db!(&mut tx, c => sqlx::query_scalar(STILL).bind(id.to_string())
+                .fetch_one(&mut **c).await)?;
+            if still > 0 {
                 tx.rollback().await?;
                 return Err(StoreError::Owned(format!("this: {} began to work", id.short())));
             }

@@ -32,7 +32,7 @@ pub use audit::AuditLine;
 pub use backup::backup;
 pub use carried::Carried;
 pub use error::StoreError;
-pub use examine::{Examined, examine};
+pub use examine::{Examined, examine, writable};
 pub use forget::{Forgettable, Kept as KeptOf};
 pub use outcomes::Flake;
 pub use retention::Retired;

@@ -130,6 +130,17 @@ pub struct Daily {
     pub installation: u64,
 }
 
+impl Daily {
+    /// The budget that is used up when (repository, installation) have spent this, in words.
+    fn used_up(self, (repository, installation): (u64, u64)) -> Option<String> {
+        let over = |spent: u64, cap: u64, whose: &str| {
+            (spent >= cap).then(|| format!("{whose}'s budget of ${} a day", cap / 1_000_000))
+        };
+        over(repository, self.repository, "the repository")
+            .or_else(|| over(installation, self.installation, "the installation"))
+    }
+}
+
 /// Why a session's holder stops in the middle.
 #[derive(Debug, thiserror::Error)]
 enum Halt {
