@@ -7,6 +7,7 @@ mod accept;
 pub mod action;
 mod drive;
 mod effects;
+mod heal;
 mod journal;
 mod keep;
 mod look;
@@ -153,10 +154,16 @@ enum Halt {
     /// There is no commit to be fetched.
     #[error("the repository is empty")]
     Empty,
+    /// GitHub will not take it, however often it is asked; whether that has changed is looked at now and then.
+    #[error("{0}")]
+    Refused(String),
     /// Something outside is broken for now; look again after a while.
     #[error("{0}")]
     Later(String, Duration),
 }
+
+/// What GitHub refuses is looked at again after this.
+const REFUSED_LOOK: Duration = Duration::from_secs(300);
 
 impl From<StoreError> for Halt {
     fn from(error: StoreError) -> Self {
@@ -169,8 +176,10 @@ impl From<StoreError> for Halt {
 
 impl From<GitHubError> for Halt {
     fn from(error: GitHubError) -> Self {
-        let wait = error.retry_after().unwrap_or(Duration::from_secs(300));
-        Self::Later(error.to_string(), wait)
+        match error.retry_after() {
+            Some(wait) => Self::Later(error.to_string(), wait),
+            None => Self::Refused(error.to_string()),
+        }
     }
 }
 

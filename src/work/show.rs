@@ -15,6 +15,7 @@ use crate::{
 };
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 
 /// A kept patch up to this stands folded in the message itself.
 const PATCH_IN_MESSAGE: usize = 40_000;
@@ -67,9 +68,12 @@ fn may_be_shown(parts: &Parts, state: &State, patch: &str) -> bool {
 
 impl Driver {
     /// Brings everything up to date. A failure is no reason to stop the work: it is shown at the next look.
-    pub(super) async fn show(&mut self) {
-        if let Err(error) = self.try_show().await {
-            tracing::warn!(%error, "GitHub does not show the latest state yet");
+    pub(super) async fn show(&mut self) -> Option<Duration> {
+        let error = self.try_show().await.err()?;
+        tracing::warn!(%error, "GitHub does not show the latest state yet");
+        match error {
+            Halt::Later(_, wait) => Some(wait),
+            _ => None,
         }
     }
 
