@@ -48,13 +48,17 @@ impl Forgetting {
     pub fn removed(&self) -> Vec<String> {
         let KeptOf { sessions, repositories, deliveries, names, .. } = &self.kept;
         let mut lines = vec![
-            format!("{} with what was asked, said and done in them, and their patches", counted(sessions.len(), "session")),
+            format!(
+                "{} with what was asked, said and done in them, and their patches",
+                counted(sessions.len(), "session")
+            ),
             format!("the content of {}", counted(deliveries.len(), "webhook")),
         ];
         match &self.whom {
             Forgettable::Repository { .. } => {
                 lines.push("how its checks failed before".to_owned());
-                lines.push(format!("{} in this machine's data folder", counted(repositories.len(), "mirror")));
+                lines
+                    .push(format!("{} in this machine's data folder", counted(repositories.len(), "mirror")));
             }
             Forgettable::User { .. } => {
                 lines.push("their checkpoints in this machine's data folder".to_owned());

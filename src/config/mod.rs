@@ -20,8 +20,7 @@ pub use action::{Inputs, Runner};
 pub use flags::Flags;
 pub use limits::Limits;
 pub use sections::{
-    Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox,
-    Server,
+    Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox, Server,
 };
 
 pub use terminal::{github_token, path, state_folder, wants_colours};

@@ -80,7 +80,9 @@ impl Mirrors {
         let _alone = mirror.network.lock().await;
         match tokio::fs::remove_dir_all(&mirror.dir).await {
             Ok(()) => Ok(true),
-            Err(error) => Err(GitError::Other(format!("{} cannot be removed: {error}", mirror.dir.display()))),
+            Err(error) => {
+                Err(GitError::Other(format!("{} cannot be removed: {error}", mirror.dir.display())))
+            }
         }
     }
 }

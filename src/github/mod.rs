@@ -111,7 +111,8 @@ impl GitHub {
             api.set_path(&format!("{}/", api.path()));
         }
         let wire = Arc::new(wire::Wire { api, http, limits: limits::Limits::default() });
-        let service = Service { wire, auth, answers: service::answers(), caller: Caller::App, by_clock: false };
+        let service =
+            Service { wire, auth, answers: service::answers(), caller: Caller::App, by_clock: false };
         let permissions =
             moka::future::Cache::builder().max_capacity(10_000).time_to_live(PERMISSION_KEPT).build();
         Ok(Self {

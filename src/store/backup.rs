@@ -14,7 +14,9 @@ use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, path::Path};
 pub async fn backup(url: &str, to: &Path) -> Result<u64, StoreError> {
     let wrong = |why: String| StoreError::Database(why);
     let Some(path) = url.strip_prefix("sqlite:") else {
-        return Err(wrong("this copies SQLite; of PostgreSQL `pg_dump --format=custom` makes a backup".into()));
+        return Err(wrong(
+            "this copies SQLite; of PostgreSQL `pg_dump --format=custom` makes a backup".into(),
+        ));
     };
     let path = Path::new(path.strip_prefix("//").unwrap_or(path));
     if !path.exists() {

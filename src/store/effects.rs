@@ -118,7 +118,8 @@ impl Store {
         if let Ended::Done(result) = ended
             && let Some(line) = Audited::of_effect(&serde_json::from_str(&json)?, result)
         {
-            audit::insert(&mut tx, &Of { session: Some(lease.session), repo, thread: None }, &line, now).await?;
+            audit::insert(&mut tx, &Of { session: Some(lease.session), repo, thread: None }, &line, now)
+                .await?;
         }
         for entry in entries {
             inbox::insert(&mut tx, lease.session, entry, now).await?;

@@ -5,8 +5,8 @@ use super::{
     db::{NOW, NOW_PG, POSTGRES, SQLITE},
 };
 use crate::domain::Timestamp;
-use sqlx::{ConnectOptions, Connection, PgConnection, migrate::Migrator, sqlite::SqliteConnectOptions};
 use rustix::fs::{Access, access};
+use sqlx::{ConnectOptions, Connection, PgConnection, migrate::Migrator, sqlite::SqliteConnectOptions};
 use std::{path::Path, time::Duration};
 
 /// A server that does not answer in this time is not reachable.
@@ -15,7 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const VERSION: &str = "SELECT max(version) FROM _sqlx_migrations WHERE success";
 
 /// A commit waits for the disk, and the disk is told to be honest about it.
-const DURABLE: &str = "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on'";
+const DURABLE: &str =
+    "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on'";
 
 /// What is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

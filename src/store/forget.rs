@@ -181,7 +181,8 @@ impl Forgettable {
         };
         match value {
             Value::Object(fields) => fields.iter().any(|(key, value)| {
-                let named = keys.contains(&key.as_str()) && value.as_str().is_some_and(|text| same(text, name));
+                let named =
+                    keys.contains(&key.as_str()) && value.as_str().is_some_and(|text| same(text, name));
                 named || self.names(value, name)
             }),
             Value::Array(items) => items.iter().any(|item| self.names(item, name)),

@@ -128,4 +128,3 @@ impl Store {
 fn before(now: Timestamp, span: Duration) -> i64 {
     now.0.saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX))
 }
-

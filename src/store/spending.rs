@@ -1,11 +1,6 @@
 //! What repositories and installations spend a day, by the database's clock.
 
-use super::{
-    Lease, Store, StoreError, Wakes,
-    db::db,
-    leases::Fenced,
-    leases::number,
-};
+use super::{Lease, Store, StoreError, Wakes, db::db, leases::Fenced, leases::number};
 use crate::domain::{InstallationId, RepoId};
 
 const ADD: &str = "INSERT INTO spent (day, scope, id, micros, tokens) VALUES ($1, $2, $3, $4, $5) \

@@ -148,7 +148,9 @@ impl Driver {
                     (self.state.clone(), Vec::new(), Some("illegal transition"))
                 }
             };
-            if let Entry::RoundEnded { end: RoundEnd { ending: Ending::Failed { why, .. }, .. } } = &entry.entry {
+            if let Entry::RoundEnded { end: RoundEnd { ending: Ending::Failed { why, .. }, .. } } =
+                &entry.entry
+            {
                 // On a public thread the reason is not told: the operator finds it here.
                 tracing::error!(why, "the engine could not work");
             }

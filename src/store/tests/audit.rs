@@ -2,9 +2,7 @@
 
 use super::{LEASE, Place, accept, claimed, made, on_both, repo};
 use crate::{
-    domain::{
-        Actor, Audit, Audited, Effect, Entry, Limits, Number, Sha, UserId, audit::Wish, session::Ask,
-    },
+    domain::{Actor, Audit, Audited, Effect, Entry, Limits, Number, Sha, UserId, audit::Wish, session::Ask},
     store::{Acceptance, Advance, StoreError},
 };
 

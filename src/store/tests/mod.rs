@@ -132,7 +132,8 @@ async fn days_ago(store: &Store, statement: &'static str, id: &str, days: i64) {
 
 /// A session is over since that many days.
 async fn over_since_days(store: &Store, id: SessionId, days: i64) {
-    let over = "UPDATE sessions SET done = TRUE, phase = 'done', updated = $2, lease_owner = NULL WHERE id = $1";
+    let over =
+        "UPDATE sessions SET done = TRUE, phase = 'done', updated = $2, lease_owner = NULL WHERE id = $1";
     days_ago(store, over, &id.to_string(), days).await;
 }
 

@@ -52,7 +52,10 @@ async fn only_what_is_over_is_removed(place: Place) {
     let gone = store.retire(&Retention::default()).await.unwrap();
     assert_eq!(gone, Retired { sessions: 1, ..Retired::default() });
     assert_eq!((rows(&store, SESSIONS).await, rows(&store, AUDIT).await), (2, 3));
-    assert_eq!(rows(&store, "SELECT count(*) FROM effects WHERE session NOT IN (SELECT id FROM sessions)").await, 0);
+    assert_eq!(
+        rows(&store, "SELECT count(*) FROM effects WHERE session NOT IN (SELECT id FROM sessions)").await,
+        0
+    );
     days_ago_all(&store, 401).await;
     assert_eq!(store.retire(&Retention::default()).await.unwrap().audit, 3);
     assert_eq!(store.retire(&Retention::default()).await.unwrap(), Retired::default());

@@ -196,7 +196,8 @@ fn engine(github: &Emulator, others: &[String], patience: Duration) -> Arc<dyn a
     let url = url::Url::parse(&base).expect("an address");
     let model = |name: &str| {
         let key = SecretString::from("key");
-        let settings = ModelSettings { patience, ..ModelSettings::new(Wire::Anthropic, url.clone(), name, key) };
+        let settings =
+            ModelSettings { patience, ..ModelSettings::new(Wire::Anthropic, url.clone(), name, key) };
         llm::model(settings, client()).expect("a model")
     };
     Arc::from(agent::native(model(MODEL), others.iter().map(|name| model(name)).collect()))
@@ -451,6 +452,11 @@ impl Fixpoint {
         self.running = Some(running);
     }
 
+    /// The data folder.
+    pub fn data(&self) -> &std::path::Path {
+        self._folder.path()
+    }
+
     /// The database's address.
     pub fn database(&self) -> String {
         format!("sqlite:{}", self._folder.path().join("fixpoint.db").display())
@@ -464,7 +470,8 @@ impl Fixpoint {
         let folder = self._folder.path();
         for entry in std::fs::read_dir(folder).expect("the data folder") {
             let path = entry.expect("an entry").path();
-            let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            let gone =
+                if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
             gone.expect("it can be removed");
         }
         std::fs::copy(copy, folder.join("fixpoint.db")).expect("the copy is put back");
