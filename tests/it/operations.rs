@@ -110,7 +110,7 @@ async fn f2_an_installations_day_ends_in_the_middle_of_a_round_too() {
     assert_eq!(t.github.model().shown().len(), 1);
     let comments = t.github.comments(&t.repo, second).unwrap();
     let ours: Vec<_> = comments.iter().filter(|c| c.author == "fixpoint[bot]").collect();
-    assert_eq!(ours.iter().filter(|c| c.body.contains("the installation's budget")).count(), 1, "{ours:?}");
+    assert_eq!(ours.iter().filter(|c| c.body.contains("a budget is used up")).count(), 1, "{ours:?}");
     t.end().await;
 }
 
@@ -220,13 +220,25 @@ async fn a_backup_that_is_older_than_the_push_doubles_nothing() {
     t.restore(&copy).await;
     t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
     t.settle().await;
-    println!("{}\n{:#?}", t.story().await, t.said());
+    // Whose the commit on the branch is nobody knows any more, so it stands, and a person says how to go on.
+    assert!(t.phases().await.ends_with("resting(stood_down)"), "{}", t.phases().await);
+    assert!(
+        t.said()[0].contains("stands"),
+        "the comment that was found is brought up to date: {:?}",
+        t.said()
+    );
     assert_eq!(t.github.branches(&t.repo).unwrap().len(), 2, "one branch of ours");
     assert_eq!(t.github.pulls(&t.repo).unwrap().len(), 1, "one pull request");
     let branch = t.github.branch(&t.repo, &pushed.head_branch).unwrap();
     assert!(branch.is_some(), "what was pushed stands");
     let status = t.said().iter().filter(|said| !said.starts_with('@')).count();
     assert_eq!(status, 1, "one status comment: {:?}", t.said());
+    t.model_plays([write("src/sum.sh", "echo $(($2 + $1))\n"), finish("Add the other way round")]);
+    t.comment("/code the other way round").by("alice").on(ISSUE);
+    t.settle().await;
+    t.ci_passes().await;
+    assert!(t.phases().await.ends_with("watching → resting(green)"), "{}", t.phases().await);
+    assert_eq!(t.github.pulls(&t.repo).unwrap().len(), 1, "the same pull request");
     t.end().await;
 }
 
