@@ -3,6 +3,7 @@
 use super::existing_store;
 use crate::{
     config::Config,
+    domain::SessionId,
     git::Mirrors,
     store::{self, Forgettable, KeptOf, Store},
 };
@@ -27,7 +28,7 @@ pub async fn forgetting(config: &Config, whom: Forgettable) -> anyhow::Result<Fo
     let store = existing_store(config.database.expose_secret()).await?;
     let kept = store.kept_of(&whom).await?;
     if !kept.live.is_empty() {
-        let names: Vec<String> = kept.live.iter().map(|id| id.short()).collect();
+        let names: Vec<String> = kept.live.iter().map(SessionId::short).collect();
         anyhow::bail!(
             "nothing is removed while a session is at work: {}; end each with `fixpoint session cancel ID` first",
             names.join(", ")

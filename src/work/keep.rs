@@ -22,7 +22,7 @@ pub(super) async fn run(parts: Parts, shutdown: CancellationToken) {
         };
         match shutdown.run_until_cancelled(tidied).await {
             Some(Err(error)) => {
-                tracing::warn!(%error, "what is old was not removed; it is tried again in an hour")
+                tracing::warn!(%error, "what is old was not removed; it is tried again in an hour");
             }
             Some(Ok(())) => {}
             None => return,

@@ -77,7 +77,7 @@ async fn a_person_goes_with_their_sessions(place: Place) {
     let by = lines[0].by.as_ref().unwrap();
     assert_eq!((by.id.0, by.login.as_str()), (0, "(forgotten)"));
     let after = store.kept_of(&of("alice")).await.unwrap();
-    assert!(after.sessions.is_empty() && after.deliveries.len() == 0 && after.names == 0, "{after:?}");
+    assert!(after.sessions.is_empty() && after.deliveries.is_empty() && after.names == 0, "{after:?}");
 }
 
 async fn nothing_goes_while_it_is_at_work(place: Place) {
