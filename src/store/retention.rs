@@ -5,7 +5,7 @@
 
 use super::{
     Store, StoreError, Wakes,
-    db::{db, run},
+    db::{Tx, db, run},
 };
 use crate::domain::{
     SessionId, Timestamp,
@@ -87,8 +87,9 @@ impl Store {
             keys: self.remove(SUBJECT_KEYS, before(now, SUBJECTS)).await?,
         };
         let mut tx = self.begin().await?;
-        retired.keys += run!(&mut tx, sqlx::query(SPENT).bind(Timestamp(sessions).day()))?;
-        self.commit(tx, Wakes::No).await?;
+        let days = run!(&mut tx, sqlx::query(SPENT).bind(Timestamp(sessions).day()))?;
+        self.done(tx, days).await?;
+        retired.keys += days;
         Ok(retired)
     }
 
@@ -117,11 +118,13 @@ impl Store {
     async fn remove(&self, sql: &'static str, before: i64) -> Result<u64, StoreError> {
         let mut tx = self.begin().await?;
         let rows = run!(&mut tx, sqlx::query(sql).bind(before).bind(BATCH))?;
-        match rows {
-            0 => tx.rollback().await?,
-            _ => self.commit(tx, Wakes::No).await?,
-        }
+        self.done(tx, rows).await?;
         Ok(rows)
+    }
+
+    /// Where nothing was removed there is nothing to be written.
+    async fn done(&self, tx: Tx, rows: u64) -> Result<(), StoreError> {
+        if rows == 0 { tx.rollback().await } else { self.commit(tx, Wakes::No).await }
     }
 }
 

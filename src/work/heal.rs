@@ -15,6 +15,9 @@ impl Driver {
         };
         let known = [facts.base.sha.as_ref(), facts.start.as_ref(), facts.head.as_ref(), publishing];
         let known: Vec<Sha> = known.into_iter().flatten().cloned().collect();
+        if known.is_empty() {
+            return Ok(());
+        }
         let mirror = self.parts.mirror(&self.state).await?;
         if mirror.has(&known).await? {
             return Ok(());

@@ -20,6 +20,9 @@ use std::time::Duration;
 /// A kept patch up to this stands folded in the message itself.
 const PATCH_IN_MESSAGE: usize = 40_000;
 
+/// What could not be shown is not tried again sooner.
+const SHOW_AGAIN: Duration = Duration::from_secs(2);
+
 /// Our check run's name.
 const CHECK: &str = "fixpoint";
 
@@ -72,7 +75,7 @@ impl Driver {
         let error = self.try_show().await.err()?;
         tracing::warn!(%error, "GitHub does not show the latest state yet");
         match error {
-            Halt::Later(_, wait) => Some(wait),
+            Halt::Later(_, wait) => Some(wait.max(SHOW_AGAIN)),
             _ => None,
         }
     }
