@@ -262,6 +262,8 @@ pub enum End {
     Stopped(Stop),
     /// It could not work; the sentence says who can mend it.
     Failed(String),
+    /// The model could not be reached, or was overloaded for longer than is waited for: it may pass by itself.
+    OutOfReach(String),
 }
 
 /// A task as a line of history, for a round whose earlier conversation was not kept.

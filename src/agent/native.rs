@@ -177,7 +177,11 @@ impl Round<'_> {
                 "whoever runs fixpoint should check the model's name and address"
             }
         };
-        End::Failed(format!("{error}; {who} ({} at {})", self.model.name(), self.model.host()))
+        let why = format!("{error}; {who} ({} at {})", self.model.name(), self.model.host());
+        match error {
+            ModelError::Overloaded(_) | ModelError::Unreachable(_) => End::OutOfReach(why),
+            _ => End::Failed(why),
+        }
     }
 
     /// Does what the last reply calls for. Gives the round's end, where that is it.

@@ -232,6 +232,7 @@ async fn parts(
     folder: &Path,
 ) -> anyhow::Result<work::Parts> {
     let config = &Config { data_dir: folder.to_owned(), ..config.clone() };
+    configured::priced(config, &http)?;
     let engine = configured::engine(config, &http)?;
     let sandboxes = configured::sandboxes(config, "").await?;
     sandboxes.check().await?;

@@ -99,6 +99,7 @@ pub(super) fn work(
         public_url: config.server.public_url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned()),
         secrets,
         lease: LEASE,
+        retention: config.retention.all(),
         action: None,
     }
 }
@@ -140,6 +141,23 @@ pub(super) fn model_of(
         cache_write: p.cache_write,
     });
     Ok(llm::model(settings, http.clone())?)
+}
+
+/// Is a price known of every model that may be asked? Without one no budget in money would ever be used up.
+///
+/// # Errors
+/// A sentence that says how one is added.
+pub fn priced(config: &Config, http: &reqwest::Client) -> anyhow::Result<()> {
+    for name in std::iter::once(&config.model.name).chain(&config.model.allow) {
+        if model_of(config, name, http)?.price(&llm::Usage::default()).is_none() {
+            bail!(
+                "no price is known of the model {name:?}, so no budget of money could be kept. Say it in the configuration, for \
+                 a million tokens (\"$0\" where it costs nothing):\n\n  [model.prices.{name:?}]\n  input = \"$3\"\n  \
+                 output = \"$15\"\n  cache_read = \"$0.30\"\n  cache_write = \"$3.75\""
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Where a configuration wants its rounds to run. Sandboxes of another `purpose` are apart from them: what sweeps the one

@@ -1,12 +1,14 @@
 //! The commands of the program, a file each.
 
 mod action;
+mod backup;
 mod completions;
 mod config;
 mod demo;
 mod doctor;
 mod emulator;
 mod explain;
+mod forget;
 mod logging;
 mod observe;
 mod run;
@@ -31,6 +33,8 @@ struct Cli {
 enum Command {
     /// Do what one event of a GitHub Actions workflow asks for; the program behind the Action
     Action(action::Args),
+    /// Copy the SQLite database, also while a server works on it
+    Backup(backup::Args),
     /// Print what makes a shell complete the commands
     Completions(completions::Args),
     /// Print the configuration's example, or check one
@@ -44,6 +48,8 @@ enum Command {
     /// Show what would be made of an input, and why; touches nothing
     #[command(subcommand)]
     Explain(explain::Explain),
+    /// Remove what is kept of a repository or a person, after saying what that is
+    Forget(forget::Args),
     /// Say what would have been done about a repository's CI of the past; writes nothing
     Observe(observe::Args),
     /// Work on a clone here, with a command as its CI; the result is a branch
@@ -63,12 +69,14 @@ enum Command {
 pub async fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Action(args) => Box::pin(action::run(args)).await,
+        Command::Backup(args) => backup::run(args).await,
         Command::Completions(args) => Ok(completions::run(&args, &mut Cli::command())),
         Command::Config(args) => Ok(config::run(args)),
         Command::Demo(args) => demo::run(args).await,
         Command::Doctor(args) => Box::pin(doctor::run(args)).await,
         Command::Emulator(args) => emulator::run(args).await,
         Command::Explain(explain) => explain::run(explain),
+        Command::Forget(args) => Box::pin(forget::run(args)).await,
         Command::Observe(args) => Box::pin(observe::run(args)).await,
         Command::Run(args) => Box::pin(run::run(args)).await,
         Command::Serve(args) => serve::run(args).await,

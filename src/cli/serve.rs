@@ -31,6 +31,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         observing.stop().await;
         return Ok(ExitCode::SUCCESS);
     }
+    app::priced(&config, &http)?;
     let running = app::start(app::settings(&config, &http).await?, http).await?;
     tracing::info!(address = %running.address, "fixpoint is listening");
     told_to_end().await?;

@@ -20,13 +20,13 @@ pub use action::{Inputs, Runner};
 pub use flags::Flags;
 pub use limits::Limits;
 pub use sections::{
-    Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Sandbox, Server,
+    Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox, Server,
 };
 
 pub use terminal::{github_token, path, state_folder, wants_colours};
 pub use units::span_of;
 
-use crate::domain::{access::Profile, repo_config::Operator};
+use crate::domain::{access::Profile, repo_config::Operator, retention::REDELIVERED};
 use confique::{Config as _, Layer as _};
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
@@ -89,6 +89,9 @@ pub struct Config {
     /// What may be pushed, and when a person is asked first.
     #[config(nested)]
     pub publish: Publish,
+    /// How long what is kept is kept. Nothing of a session that is not over is ever removed.
+    #[config(nested)]
+    pub retention: Retention,
     /// What is written to standard error.
     #[config(nested)]
     pub log: Log,
@@ -178,6 +181,10 @@ impl Config {
             (sandbox.cpus < 0.1, "sandbox.cpus: at least 0.1 is expected"),
             (sandbox.memory < LEAST_MEMORY, "sandbox.memory: at least \"64 MiB\" is expected"),
             (sandbox.image.trim().is_empty(), "sandbox.image: the name of an image is expected"),
+            (
+                self.retention.deliveries <= REDELIVERED,
+                "retention.deliveries: more than \"3d\" is expected, for so long GitHub may send one again",
+            ),
             (self.model.name.trim().is_empty(), "model.name: the provider's name for a model is expected"),
         ];
         if let Some((_, what)) = wrong.into_iter().find(|(is, _)| *is) {

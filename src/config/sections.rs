@@ -1,6 +1,7 @@
 //! The settings, each declared once. The comments are the text of the generated example.
 
 use super::units;
+use crate::domain;
 use secrecy::SecretString;
 use serde::Deserialize;
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
@@ -211,6 +212,40 @@ pub enum PublishMode {
     Auto,
     /// Always.
     Ask,
+}
+
+/// How long what is kept is kept. Nothing of a session that is not over is ever removed.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Retention {
+    /// Webhooks as they arrived, once they are settled. At least "4d": GitHub sends one again for three days, and what is
+    /// still here is not taken twice.
+    #[config(default = "7d", deserialize_with = units::span, env = "FIXPOINT_RETENTION_DELIVERIES")]
+    pub deliveries: Duration,
+
+    /// What the agent said, did and saw, after its session is over.
+    #[config(default = "30d", deserialize_with = units::span, env = "FIXPOINT_RETENTION_TRANSCRIPTS")]
+    pub transcripts: Duration,
+
+    /// Checkpoints, and patches that were not pushed, after the session is over.
+    #[config(default = "14d", deserialize_with = units::span, env = "FIXPOINT_RETENTION_PATCHES")]
+    pub patches: Duration,
+
+    /// A session that is over: what was asked, what became of it.
+    #[config(default = "400d", deserialize_with = units::span, env = "FIXPOINT_RETENTION_SESSIONS")]
+    pub sessions: Duration,
+
+    /// The audit: who asked, what was refused, what left a sandbox, what was published. Holds no content.
+    #[config(default = "400d", deserialize_with = units::span, env = "FIXPOINT_RETENTION_AUDIT")]
+    pub audit: Duration,
+}
+
+impl Retention {
+    /// As the server goes by it.
+    pub fn all(&self) -> domain::Retention {
+        let Self { deliveries, transcripts, patches, sessions, audit } = *self;
+        domain::Retention { deliveries, transcripts, patches, sessions, audit }
+    }
 }
 
 /// What is written to standard error.

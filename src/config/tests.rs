@@ -231,3 +231,52 @@ fn a_file_that_is_named_must_be_there() {
         Config::load(&flags).unwrap_err().to_string().starts_with("/nowhere/fixpoint.toml cannot be read")
     );
 }
+
+/// Settings that were ever released, by section. A file that an earlier version took must be taken by this one: nothing is
+/// taken off this list, and what is renamed keeps its old name beside the new one.
+const RELEASED: &[(&str, &str)] = &[
+    ("", "command database database_file data_dir min_free_disk"),
+    ("server", "listen public_url"),
+    (
+        "github",
+        "api_url web_url app_id private_key private_key_file webhook_secret webhook_secret_file webhook_secret_old \
+         webhook_secret_old_file",
+    ),
+    ("sandbox", "kind image allow host runtime cpus memory pids disk"),
+    ("model", "provider name allow url key key_file key_env patience prices"),
+    (
+        "limits",
+        "rounds requests_a_day reviews automatic_a_pull automatic_a_repository steps round request_money request_tokens \
+         repository_money_a_day installation_money_a_day at_once at_once_a_repository at_once_an_installation files \
+         file_size total_size ci_start settle ci_wait person reruns_a_check reruns_a_head",
+    ),
+    ("publish", "mode deny"),
+    ("log", "format level"),
+];
+
+#[test]
+fn no_setting_that_was_released_is_gone() {
+    let (mut section, mut there) = (String::new(), Vec::new());
+    for line in example().lines() {
+        let line = line.trim_start_matches('#');
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            name.clone_into(&mut section);
+        } else if let Some((name, _)) = line.split_once(" =") {
+            there.push((section.clone(), name.to_owned()));
+        }
+    }
+    for (section, names) in RELEASED {
+        for name in names.split_whitespace() {
+            assert!(there.contains(&((*section).to_owned(), name.to_owned())), "{section}.{name} is gone");
+        }
+    }
+}
+
+#[test]
+fn deliveries_are_kept_for_longer_than_github_sends_them_again() {
+    let error = parse("[retention]\ndeliveries = \"3d\"").unwrap_err();
+    assert!(error.contains("retention.deliveries: more than \"3d\" is expected"), "{error}");
+    let config = parse("[retention]\ndeliveries = \"4d\"").unwrap();
+    assert_eq!(config.retention.all().deliveries, Duration::from_secs(4 * 24 * 3600));
+    assert_eq!(Config::default().retention.all(), domain::Retention::default());
+}

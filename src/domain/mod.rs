@@ -4,6 +4,7 @@
 //! out the same, and so that every rule can be tested without a server.
 
 pub mod access;
+pub mod audit;
 pub mod command;
 pub mod delivery;
 pub mod failure;
@@ -13,6 +14,7 @@ pub mod money;
 pub mod observe;
 pub mod policy;
 pub mod repo_config;
+pub mod retention;
 pub mod say;
 pub mod session;
 pub mod text;
@@ -20,8 +22,10 @@ pub mod time;
 pub mod trust;
 pub mod verdict;
 
+pub use audit::{Audit, Audited};
 pub use failure::Failure;
 pub use ids::{Actor, CommentId, Epoch, InstallationId, Number, Repo, RepoId, SessionId, Sha, UserId};
 pub use limits::Limits;
+pub use retention::Retention;
 pub use session::{Effect, Entry, Phase, State, Step, step};
 pub use time::Timestamp;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// All mirrors of this host.
 #[derive(Clone, Debug)]
 pub struct Mirrors {
-    root: PathBuf,
+    pub(super) root: PathBuf,
     locks: Arc<Mutex<HashMap<String, Lock>>>,
 }
 

@@ -110,6 +110,19 @@ impl Mirror {
         .await
     }
 
+    /// Does the mirror hold all of these?
+    ///
+    /// # Errors
+    /// [`GitError::Other`] when it cannot be read.
+    pub async fn has(&self, objects: &[Sha]) -> Result<bool, GitError> {
+        let objects = objects.iter().map(oid).collect::<Result<Vec<_>, _>>()?;
+        self.blocking(move |repo| {
+            let objects_of = repo.odb()?;
+            Ok(objects.into_iter().all(|object| objects_of.exists(object)))
+        })
+        .await
+    }
+
     /// Keeps objects from being collected under `refs/fixpoint/<name>`.
     ///
     /// # Errors

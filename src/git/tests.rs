@@ -589,3 +589,44 @@ async fn what_the_server_says_no_to_is_sorted() {
     assert!(matches!(missing, GitError::NotFound(_) | GitError::Unauthorized(_)), "{missing}");
     assert!(!format!("{refused:?} {missing:?}").contains("ghs_dead"));
 }
+
+#[tokio::test]
+async fn what_is_let_go_is_collected_and_what_is_held_stays() {
+    let (bench, first) = Bench::with_main().await;
+    let id = || crate::domain::SessionId(uuid::Uuid::now_v7());
+    let (over, live) = (id(), id());
+    let (old, new) = (
+        bench.commit_on(&first, "src/lib.rs", "an old checkpoint\n").await,
+        bench.commit_on(&first, "src/lib.rs", "a new checkpoint\n").await,
+    );
+    bench.mirror.hold(&format!("session/{over}"), &old).await.unwrap();
+    bench.mirror.hold(&format!("session/{live}"), &new).await.unwrap();
+    let mut held = bench.mirror.held().await.unwrap();
+    held.sort();
+    assert_eq!(held, [over, live]);
+    bench.mirror.let_go(&[over, id()]).await.unwrap();
+    assert_eq!(bench.mirror.held().await.unwrap(), [live]);
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(30 * 24 * 3600);
+    age(&bench.mirror.dir.join("objects"), long_ago);
+    // What was made a moment ago may be somebody's who has not named it yet.
+    let fresh = bench.commit_on(&first, "src/lib.rs", "a checkpoint in the making\n").await;
+    bench.mirror.collect().await.unwrap();
+    assert!(bench.mirror.has(&[fresh, new, first]).await.unwrap());
+    assert!(!bench.mirror.has(&[old]).await.unwrap(), "nothing refers to it");
+    let mirrors = Mirrors::new(bench.mirror.dir.parent().unwrap().to_owned());
+    assert_eq!(mirrors.all().await, ["7"]);
+    assert!(mirrors.remove("7").await.unwrap());
+    assert!(mirrors.all().await.is_empty());
+}
+
+/// Everything below was last changed then.
+fn age(folder: &Path, then: std::time::SystemTime) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            age(&path, then);
+        } else {
+            std::fs::File::open(&path).unwrap().set_modified(then).unwrap();
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! What broken-off work leaves in a mirror, and packs that have become many.
 
+use super::mirrors::Mirrors;
 use super::program::{git, words};
 use super::{GitError, Mirror, Remote};
+use crate::domain::SessionId;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,6 +51,93 @@ impl Mirror {
             tracing::warn!(mirror = %self.dir.display(), why = words(&printed.stderr), "cannot repack");
         }
         Ok(())
+    }
+}
+
+/// Where sessions' checkpoints are held, as [`Mirror::hold`] names them.
+const SESSIONS: &str = "refs/fixpoint/session/";
+
+/// What nothing refers to any more stays for so long: work that has just begun makes its objects before it names them.
+const UNNAMED: &str = "--prune=2.days.ago";
+
+impl Mirrors {
+    /// The keys of all mirrors on this disk.
+    pub async fn all(&self) -> Vec<String> {
+        let root = self.root.clone();
+        let keys = tokio::task::spawn_blocking(move || {
+            let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
+            folders.filter_map(|entry| Some(name(&entry.path()).strip_suffix(".git")?.to_owned())).collect()
+        });
+        keys.await.unwrap_or_default()
+    }
+
+    /// Removes a mirror; false: there was none.
+    ///
+    /// # Errors
+    /// [`GitError::Other`] when it cannot be removed whole.
+    pub async fn remove(&self, key: &str) -> Result<bool, GitError> {
+        let mirror = self.open(key).await?;
+        let _alone = mirror.network.lock().await;
+        match tokio::fs::remove_dir_all(&mirror.dir).await {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                Err(GitError::Other(format!("{} cannot be removed: {error}", mirror.dir.display())))
+            }
+        }
+    }
+}
+
+impl Mirror {
+    /// The sessions that something is held for.
+    ///
+    /// # Errors
+    /// [`GitError::Other`] when its refs cannot be read.
+    pub async fn held(&self) -> Result<Vec<SessionId>, GitError> {
+        self.blocking(|repo| {
+            let mut sessions = Vec::new();
+            for reference in repo.references_glob(&format!("{SESSIONS}*"))? {
+                let reference = reference?;
+                let id = reference.name().ok().and_then(|name| name.strip_prefix(SESSIONS));
+                sessions.extend(id.and_then(|id| id.parse().ok()).map(SessionId));
+            }
+            Ok(sessions)
+        })
+        .await
+    }
+
+    /// Lets go what is held for these sessions.
+    ///
+    /// # Errors
+    /// [`GitError::Other`] when a ref cannot be removed.
+    pub async fn let_go(&self, sessions: &[SessionId]) -> Result<(), GitError> {
+        let names: Vec<String> = sessions.iter().map(|id| format!("{SESSIONS}{id}")).collect();
+        self.blocking(move |repo| {
+            for name in names {
+                match repo.find_reference(&name) {
+                    Ok(mut reference) => reference.delete()?,
+                    Err(error) if error.code() == git2::ErrorCode::NotFound => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes what nothing refers to any more, and packs the rest. Only where no session is at work.
+    ///
+    /// # Errors
+    /// [`GitError::Other`] with git's words.
+    pub async fn collect(&self) -> Result<(), GitError> {
+        let _alone = self.network.lock().await;
+        // It talks to nobody; that nobody has to have an address.
+        let nobody = url::Url::parse("https://localhost/").map_err(|e| GitError::Other(e.to_string()))?;
+        let remote = Remote { url: nobody, token: None };
+        let printed = git(&self.dir, &remote, &["gc", "--quiet", UNNAMED]).await?;
+        match printed.status.success() {
+            true => Ok(()),
+            false => Err(GitError::Other(words(&printed.stderr))),
+        }
     }
 }
 

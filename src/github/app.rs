@@ -83,6 +83,14 @@ struct DeliveryRow {
 const DELIVERY_PAGES: usize = 100;
 
 impl GitHub {
+    /// GitHub's clock, to the second.
+    ///
+    /// # Errors
+    /// When GitHub cannot be reached, or does not know the App.
+    pub async fn clock(&self) -> Result<Timestamp, GitHubError> {
+        self.as_app.service.clock().await
+    }
+
     /// The App the key belongs to, asked once; with a given token, what was said of it.
     ///
     /// # Errors

@@ -167,8 +167,22 @@ impl Repository {
         marker: &str,
         body: &str,
     ) -> Result<(CommentId, String), GitHubError> {
+        let (id, url, _) = self.comment_found(number, marker, body).await?;
+        Ok((id, url))
+    }
+
+    /// [`Repository::comment_once`], with what stands there: where it was found, that may be something older.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn comment_found(
+        &self,
+        number: Number,
+        marker: &str,
+        body: &str,
+    ) -> Result<(CommentId, String, String), GitHubError> {
         let own = self.write_once(Place::Conversation(number), marker, body).await?;
-        Ok((CommentId(own.id), own.url))
+        Ok((CommentId(own.id), own.url, own.body))
     }
 
     /// Replaces a comment's text.
@@ -185,7 +199,7 @@ impl Repository {
         let is_own = self.is_own().await?;
         let all = self.all_comments(number).await?.into_iter();
         let own = all.filter(|comment| comment.body.contains(marker) && is_own(comment));
-        Ok(own.map(|comment| Own { id: comment.id.0, url: comment.url }).collect())
+        Ok(own.map(|comment| Own { id: comment.id.0, url: comment.url, body: comment.body }).collect())
     }
 
     pub(super) async fn all_comments(&self, number: Number) -> Result<Vec<Comment>, GitHubError> {

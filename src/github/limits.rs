@@ -12,6 +12,16 @@ use std::time::{Duration, Instant};
 /// Source: GitHub REST, "Rate limits: secondary rate limits".
 const WRITES: [(Duration, usize); 2] = [(Duration::from_secs(60), 60), (Duration::from_secs(3600), 400)];
 
+/// Of an installation's hourly requests so much may go to looking by the clock, as its divisor: the rest is for what people
+/// ask.
+const LOOKS: u64 = 5;
+
+/// An installation's hourly requests before GitHub has said how many they are: the least that any has.
+/// Source: GitHub REST, "Rate limits: primary rate limit for GitHub App installations".
+const LEAST_RATE: u64 = 5_000;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
 /// What is left of an installation's hourly requests, as its last answer said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
@@ -34,6 +44,8 @@ struct Account {
     streak: u32,
     /// When the writes of the last hour were made, oldest first.
     writes: VecDeque<Instant>,
+    /// When a look of the last hour cost a request, oldest first.
+    looks: VecDeque<Instant>,
     rate: Option<Rate>,
 }
 
@@ -50,6 +62,16 @@ impl Limits {
             account.spend(now)?;
         }
         Ok(())
+    }
+
+    /// May a look by the clock send a request now? Takes one from what looks may use.
+    pub(super) fn look(&self, who: Option<InstallationId>) -> Result<(), GitHubError> {
+        self.lock().entry(who).or_default().look(Instant::now())
+    }
+
+    /// The last look's request cost nothing: nothing had changed.
+    pub(super) fn look_was_free(&self, who: Option<InstallationId>) {
+        self.lock().entry(who).or_default().looks.pop_back();
     }
 
     /// Takes an answer's headers in; gives the wait that it asks for, if it does.
@@ -85,6 +107,18 @@ impl Limits {
 }
 
 impl Account {
+    fn look(&mut self, now: Instant) -> Result<(), GitHubError> {
+        while self.looks.front().is_some_and(|at| now.duration_since(*at) >= HOUR) {
+            self.looks.pop_front();
+        }
+        let most = self.rate.map_or(LEAST_RATE, |rate| rate.limit) / LOOKS;
+        if let Some(first) = self.looks.front().filter(|_| self.looks.len() as u64 >= most) {
+            return Err(GitHubError::Limited(HOUR.saturating_sub(now.duration_since(*first))));
+        }
+        self.looks.push_back(now);
+        Ok(())
+    }
+
     fn spend(&mut self, now: Instant) -> Result<(), GitHubError> {
         let longest = WRITES[1].0;
         while self.writes.front().is_some_and(|at| now.duration_since(*at) >= longest) {
@@ -112,6 +146,21 @@ fn rate(headers: &HeaderMap) -> Option<Rate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn looking_takes_a_fifth_of_the_hour_and_no_more() {
+        let mut account = Account::default();
+        let start = Instant::now();
+        let looks = |account: &mut Account, at| {
+            (0..2_000).filter(|_| account.look(start + Duration::from_secs(at)).is_ok()).count()
+        };
+        assert_eq!(looks(&mut account, 0), 1_000);
+        let refused = account.look(start + Duration::from_secs(600));
+        assert!(matches!(refused, Err(GitHubError::Limited(wait)) if wait == Duration::from_secs(3000)));
+        account.rate = Some(Rate { limit: 12_500, remaining: 9_000, reset: HOUR });
+        assert_eq!(looks(&mut account, 600), 1_500, "a larger installation may look more");
+        assert_eq!(looks(&mut account, 3_600), 1_000);
+    }
 
     #[test]
     fn c20_the_write_budget_ends_and_comes_back() {

@@ -111,7 +111,8 @@ impl GitHub {
             api.set_path(&format!("{}/", api.path()));
         }
         let wire = Arc::new(wire::Wire { api, http, limits: limits::Limits::default() });
-        let service = Service { wire, auth, answers: service::answers(), caller: Caller::App };
+        let service =
+            Service { wire, auth, answers: service::answers(), caller: Caller::App, by_clock: false };
         let permissions =
             moka::future::Cache::builder().max_capacity(10_000).time_to_live(PERMISSION_KEPT).build();
         Ok(Self {
@@ -129,6 +130,12 @@ impl GitHub {
         let caller = Caller::Repository(installation, repo.id);
         let client = Client::new(Service { caller, ..self.as_app.service.clone() });
         Repository { github: self.clone(), client, installation, repo: repo.clone() }
+    }
+
+    /// From now on what is read through this value (and repositories of it) is looked for by the clock, or is not: looks
+    /// may use a fifth of an installation's hourly requests, then they wait. What did not change costs nothing.
+    pub fn looks_by_the_clock(&mut self, by_clock: bool) {
+        self.as_app.service.by_clock = by_clock;
     }
 
     /// As whom it is spoken to.

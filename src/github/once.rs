@@ -26,6 +26,9 @@ pub(super) struct Own {
     pub(super) id: u64,
     #[serde(default, rename = "html_url")]
     pub(super) url: String,
+    /// As it stands there: a comment that is found may say something older than was wanted.
+    #[serde(default)]
+    pub(super) body: String,
 }
 
 /// GitHub's lists lag behind its writes for a moment.

@@ -233,7 +233,7 @@ impl Repository {
         let thread = all.filter(|comment| comment.in_reply_to == Some(first));
         let own = thread.filter(|comment| comment.by_bot && comment.author.login == bot);
         let marked = own.filter(|comment| comment.body.contains(marker));
-        Ok(marked.map(|comment| Own { id: comment.id, url: comment.url }).collect())
+        Ok(marked.map(|comment| Own { id: comment.id, url: comment.url, body: comment.body }).collect())
     }
 }
 

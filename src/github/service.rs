@@ -7,7 +7,7 @@ use super::auth::Auth;
 use super::errors::GitHubError;
 use super::tokens::{Key, Scope};
 use super::wire::{Answer, Outgoing, Wire};
-use crate::domain::{InstallationId, RepoId};
+use crate::domain::{InstallationId, RepoId, Timestamp};
 use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
@@ -36,6 +36,8 @@ pub(super) struct Service {
     pub(super) auth: Arc<Auth>,
     pub(super) answers: Answers,
     pub(super) caller: Caller,
+    /// It looks by the clock: nobody asked, and nothing told of news.
+    pub(super) by_clock: bool,
 }
 
 /// Answers kept with their `ETag`: asking again with it costs nothing of the hourly limit while nothing changed.
@@ -75,6 +77,23 @@ impl Service {
             .await
     }
 
+    /// GitHub's clock, by the `Date` of an answer that nothing kept stands in for.
+    pub(super) async fn clock(&self) -> Result<Timestamp, GitHubError> {
+        let url = self.wire.api.join("app").map_err(|e| GitHubError::Invalid(e.to_string()))?;
+        let out = Outgoing {
+            who: self.caller.installation(),
+            method: Method::GET,
+            url,
+            headers: http::HeaderMap::new(),
+            body: Bytes::new(),
+        };
+        let answer = self.once(&out).await?;
+        let date = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok());
+        let date = date.and_then(|date| chrono::DateTime::parse_from_rfc2822(date).ok());
+        let date = date.ok_or_else(|| GitHubError::Unreadable("the answer has no date".to_owned()))?;
+        Ok(Timestamp(date.timestamp_millis()))
+    }
+
     async fn outgoing(&self, request: http::Request<OctoBody>) -> Result<Outgoing, GitHubError> {
         let (parts, body) = request.into_parts();
         let target = parts.uri.to_string();
@@ -98,8 +117,14 @@ impl Service {
         if let Some((tag, _)) = &kept {
             out.headers.insert(header::IF_NONE_MATCH, tag.clone());
         }
+        if self.by_clock {
+            self.wire.limits.look(out.who)?;
+        }
         let answer = self.once(&out).await?;
         if answer.status == StatusCode::NOT_MODIFIED {
+            if self.by_clock {
+                self.wire.limits.look_was_free(out.who);
+            }
             return kept.map(|(_, answer)| answer).ok_or_else(|| {
                 GitHubError::Unreadable(format!("{}: 304 to an unconditional request", out.what()))
             });

@@ -1,5 +1,6 @@
 //! What well-known models cost and hold. Makers change both without notice: the operator's own figures win, and a name
-//! that is not here has no price (its budget is then counted in tokens).
+//! that is not here has no price: a server refuses to start with it until one is set, a run of the terminal counts its
+//! budget in tokens.
 
 use super::Usage;
 use serde::{Deserialize, Serialize};

@@ -56,8 +56,8 @@ const POSTGRES_CONNECTIONS: u32 = 10;
 /// A frozen node must not keep its row locks.
 const POSTGRES_SESSION: &str = "SET idle_in_transaction_session_timeout = '15s'; SET lock_timeout = '10s'";
 
-const NOW: &str = "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
-const NOW_PG: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+pub(super) const NOW: &str = "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
+pub(super) const NOW_PG: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 pub(super) static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
 pub(super) static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");

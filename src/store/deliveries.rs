@@ -5,10 +5,12 @@
 
 use super::{
     Acceptance, Core, Delivery, Fate, Kept, NewSession, Settled, Store, StoreError, Wakes,
+    audit::{self, Of},
     db::{Tx, db, run},
-    effects, inbox, leases,
+    effects, inbox,
+    leases::{self, number},
 };
-use crate::domain::Timestamp;
+use crate::domain::{Audit, Audited, Timestamp};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -109,6 +111,13 @@ impl Store {
         for (session, entry) in &acceptance.entries {
             inbox::insert(&mut tx, *session, entry, now).await?;
         }
+        if let Some((repo, line)) = &acceptance.refused {
+            let thread = match line.what {
+                Audit::Refused { thread, .. } => Some(thread),
+                _ => None,
+            };
+            audit::insert(&mut tx, &Of { session: None, repo: number(repo.0), thread }, line, now).await?;
+        }
         let wakes = if acceptance.session.is_some() || !acceptance.entries.is_empty() {
             Wakes::Yes
         } else {
@@ -153,7 +162,13 @@ async fn subjects_are_new(tx: &mut Tx, subjects: &[String], now: Timestamp) -> R
 
 async fn create(tx: &mut Tx, new: &NewSession, now: Timestamp) -> Result<(), StoreError> {
     leases::insert(tx, new.id, &new.state, now).await?;
-    effects::insert(tx, new.id, &new.effects, now).await
+    effects::insert(tx, new.id, &new.effects, now).await?;
+    let of = Of {
+        session: Some(new.id),
+        repo: number(new.state.facts.repo.id.0),
+        thread: Some(new.state.facts.thread.number),
+    };
+    audit::insert(tx, &of, &Audited::of_start(&new.state), now).await
 }
 
 /// The task that writes deliveries in batches; ends when the last store is dropped.

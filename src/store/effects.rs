@@ -5,18 +5,19 @@
 
 use super::{
     EffectRow, Lease, Store, StoreError, Wakes,
+    audit::{self, Of},
     db::{Tx, db, run},
     inbox,
     leases::Fenced,
 };
-use crate::domain::{Effect, Entry, SessionId, Timestamp};
+use crate::domain::{Audited, Effect, Entry, SessionId, Timestamp};
 
 const INTEND: &str = "INSERT INTO effects (session, effect, next_at) VALUES ($1, $2, \
     (SELECT coalesce(max(next_at), $3) FROM effects WHERE session = $1 AND state = 'intended' AND next_at > $3))";
 const INTENDED: &str = "SELECT id, effect, attempts, next_at FROM effects \
     WHERE session = $1 AND state = 'intended' ORDER BY id";
 const END: &str = "UPDATE effects SET state = $3, result = $4, error = $5, attempts = attempts + 1 \
-    WHERE id = $1 AND session = $2 AND state = 'intended'";
+    WHERE id = $1 AND session = $2 AND state = 'intended' RETURNING effect";
 const LATER: &str = "UPDATE effects SET error = $3, attempts = attempts + 1 \
     WHERE id = $1 AND session = $2 AND state = 'intended'";
 const PUT_OFF: &str = "UPDATE effects SET next_at = $3 \
@@ -48,8 +49,8 @@ impl Store {
         Ok((due, next))
     }
 
-    /// Records an effect's result, with the entries it gives, in one transaction; fenced. Done once: a second call
-    /// changes nothing.
+    /// Records an effect's result, with the entries it gives and its line of the audit, in one transaction; fenced. Done
+    /// once: a second call changes nothing.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when another holder has the session.
@@ -60,8 +61,7 @@ impl Store {
         result: &serde_json::Value,
         entries: &[Entry],
     ) -> Result<(), StoreError> {
-        let result = serde_json::to_string(result)?;
-        self.end(lease, effect, "done", Some(result), None, entries).await
+        self.end(lease, effect, Ended::Done(result), entries).await
     }
 
     /// Records that an effect failed for now and is tried again at `next`; those behind it wait as well.
@@ -94,31 +94,45 @@ impl Store {
         error: &str,
         entries: &[Entry],
     ) -> Result<(), StoreError> {
-        let error = error.replace('\0', "\u{fffd}");
-        self.end(lease, effect, "failed", None, Some(error), entries).await
+        self.end(lease, effect, Ended::Failed(error), entries).await
     }
 
     async fn end(
         &self,
         lease: &Lease,
         effect: i64,
-        state: &str,
-        result: Option<String>,
-        error: Option<String>,
+        ended: Ended<'_>,
         entries: &[Entry],
     ) -> Result<(), StoreError> {
-        let Fenced { mut tx, now, .. } = self.fenced(lease).await?;
+        let Fenced { mut tx, now, repo, .. } = self.fenced(lease).await?;
         let session = lease.session.to_string();
-        let rows =
-            run!(&mut tx, sqlx::query(END).bind(effect).bind(session).bind(state).bind(result).bind(error))?;
-        if rows == 0 {
+        let (state, result, error) = match ended {
+            Ended::Done(result) => ("done", Some(serde_json::to_string(result)?), None),
+            Ended::Failed(error) => ("failed", None, Some(error.replace('\0', "\u{fffd}"))),
+        };
+        let json: Option<String> = db!(&mut tx, c => sqlx::query_scalar(END).bind(effect).bind(session)
+            .bind(state).bind(result).bind(error).fetch_optional(&mut **c).await)?;
+        let Some(json) = json else {
             return tx.rollback().await;
+        };
+        if let Ended::Done(result) = ended
+            && let Some(line) = Audited::of_effect(&serde_json::from_str(&json)?, result)
+        {
+            audit::insert(&mut tx, &Of { session: Some(lease.session), repo, thread: None }, &line, now)
+                .await?;
         }
         for entry in entries {
             inbox::insert(&mut tx, lease.session, entry, now).await?;
         }
         self.commit(tx, if entries.is_empty() { Wakes::No } else { Wakes::Yes }).await
     }
+}
+
+/// How an effect ended.
+#[derive(Clone, Copy)]
+enum Ended<'a> {
+    Done(&'a serde_json::Value),
+    Failed(&'a str),
 }
 
 /// Writes intents.

@@ -2,8 +2,10 @@
 
 use super::{
     StoreError,
-    db::{POSTGRES, SQLITE},
+    db::{NOW, NOW_PG, POSTGRES, SQLITE},
 };
+use crate::domain::Timestamp;
+use rustix::fs::{Access, access};
 use sqlx::{ConnectOptions, Connection, PgConnection, migrate::Migrator, sqlite::SqliteConnectOptions};
 use std::{path::Path, time::Duration};
 
@@ -12,6 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Migrations that were made. The table is sqlx's.
 const VERSION: &str = "SELECT max(version) FROM _sqlx_migrations WHERE success";
 
+/// A commit waits for the disk, and the disk is told to be honest about it.
+const DURABLE: &str =
+    "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') = 'on'";
+
 /// What is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Examined {
@@ -19,6 +25,11 @@ pub struct Examined {
     pub schema: Option<i64>,
     /// The schema that this program makes of it.
     pub known: i64,
+    /// What is committed is on the disk. Always so on SQLite, where we set it; PostgreSQL's administrator may think
+    /// otherwise.
+    pub durable: bool,
+    /// Its clock.
+    pub now: Timestamp,
 }
 
 /// Looks at the database of that address. `None`: a SQLite file that is not there yet.
@@ -40,7 +51,9 @@ async fn look(url: &str) -> Result<Option<Examined>, StoreError> {
             true => sqlx::query_scalar(VERSION).fetch_one(&mut connection).await?,
             false => None,
         };
-        return Ok(Some(Examined { schema, known: newest(&POSTGRES) }));
+        let durable = sqlx::query_scalar(DURABLE).fetch_one(&mut connection).await?;
+        let now = Timestamp(sqlx::query_scalar(NOW_PG).fetch_one(&mut connection).await?);
+        return Ok(Some(Examined { schema, known: newest(&POSTGRES), durable, now }));
     };
     let path = Path::new(path.strip_prefix("//").unwrap_or(path));
     if !path.exists() {
@@ -55,7 +68,35 @@ async fn look(url: &str) -> Result<Option<Examined>, StoreError> {
         true => sqlx::query_scalar(VERSION).fetch_one(&mut connection).await?,
         false => None,
     };
-    Ok(Some(Examined { schema, known: newest(&SQLITE) }))
+    let now = Timestamp(sqlx::query_scalar(NOW).fetch_one(&mut connection).await?);
+    Ok(Some(Examined { schema, known: newest(&SQLITE), durable: true, now }))
+}
+
+/// Could a SQLite database be made there, or written where it is? The nearest folder that is there tells, without making
+/// anything.
+///
+/// # Errors
+/// [`StoreError::Database`] that names what is in the way.
+pub fn writable(url: &str) -> Result<(), StoreError> {
+    let Some(path) = url.strip_prefix("sqlite:") else { return Ok(()) };
+    let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let blocked = |at: &Path, why: &str| Err(StoreError::Database(format!("{} {why}", at.display())));
+    if path.is_dir() {
+        return blocked(path, "is a folder");
+    }
+    if path.exists() && access(path, Access::WRITE_OK).is_err() {
+        return blocked(path, "may not be written");
+    }
+    // Its log stands beside it, so the folder is written to as well.
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    match absolute.ancestors().find(|at| at.exists()) {
+        Some(there) if !there.is_dir() => blocked(there, "is no folder"),
+        Some(there) if access(there, Access::WRITE_OK | Access::EXEC_OK).is_err() => {
+            blocked(there, "may not be written")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn newest(ours: &Migrator) -> i64 {
@@ -83,5 +124,18 @@ mod tests {
         let other = folder.path().join("other.db");
         std::fs::write(&other, "no database, whatever its name says").unwrap();
         assert!(examine(&format!("sqlite:{}", other.display())).await.is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_named_and_nothing_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        assert!(writable(&at("new/deep/fixpoint.db")).is_ok());
+        assert!(!folder.path().join("new").exists());
+        let error = writable(&at("file/fixpoint.db")).unwrap_err().to_string();
+        assert!(error.ends_with("/file is no folder"), "{error}");
+        let error = writable(&at("")).unwrap_err().to_string();
+        assert!(error.ends_with("is a folder"), "{error}");
     }
 }

@@ -2,11 +2,12 @@
 
 use super::{
     Advance, Lease, Stepped, Store, StoreError, Unread, Wakes,
+    audit::{self, Of},
     db::{Tx, db, run},
     effects,
     leases::{self, Fenced},
 };
-use crate::domain::{Entry, SessionId, State, Timestamp};
+use crate::domain::{Audited, Entry, SessionId, State, Timestamp};
 
 const APPEND: &str = "INSERT INTO inbox (session, entry, at) VALUES ($1, $2, $3)";
 const UNREAD: &str = "SELECT id, entry, at FROM inbox WHERE session = $1 AND stepped_no IS NULL ORDER BY id";
@@ -50,10 +51,14 @@ impl Store {
     /// [`StoreError::LeaseLost`] when another holder has the session; [`StoreError::Owned`] when its branch is another
     /// live session's.
     pub async fn advance(&self, lease: &Lease, advance: &Advance<'_>) -> Result<(), StoreError> {
-        let Fenced { mut tx, now, .. } = self.fenced(lease).await?;
+        let Fenced { mut tx, now, repo, .. } = self.fenced(lease).await?;
         mark(&mut tx, lease, advance).await?;
         leases::update(&mut tx, lease, advance.state, now).await?;
         effects::insert(&mut tx, lease.session, advance.effects, now).await?;
+        if let Some(line) = Audited::of_step(&advance.entry.entry, advance.ignored) {
+            let thread = Some(advance.state.facts.thread.number);
+            audit::insert(&mut tx, &Of { session: Some(lease.session), repo, thread }, &line, now).await?;
+        }
         self.commit(tx, Wakes::No).await
     }
 

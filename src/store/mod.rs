@@ -7,6 +7,8 @@
 //! A session is due when an entry is unread, an effect's time has come, its `wake_at` is reached, or its holder vanished
 //! (a lease that ran out instead of being given back). There is no other queue.
 
+mod audit;
+mod backup;
 mod carried;
 mod commits;
 mod db;
@@ -14,20 +16,26 @@ mod deliveries;
 mod effects;
 mod error;
 mod examine;
+mod forget;
 mod inbox;
 mod journal;
 mod leases;
 mod lists;
 mod outcomes;
+mod retention;
 mod spending;
 #[cfg(test)]
 pub(crate) mod tests;
 mod types;
 
+pub use audit::AuditLine;
+pub use backup::backup;
 pub use carried::Carried;
 pub use error::StoreError;
-pub use examine::{Examined, examine};
+pub use examine::{Examined, examine, writable};
+pub use forget::{Forgettable, Kept as KeptOf};
 pub use outcomes::Flake;
+pub use retention::Retired;
 pub use types::{
     Acceptance, Advance, Claimed, Delivery, EffectRow, Fate, JournalLine, Kept, Lease, NewSession, Settled,
     Shown, Stepped, Summary, Unread,

@@ -1,6 +1,6 @@
 //! What goes into the store and comes out of it.
 
-use crate::domain::{Effect, Entry, Epoch, Limits, SessionId, State, Timestamp};
+use crate::domain::{Audited, Effect, Entry, Epoch, Limits, RepoId, SessionId, State, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A webhook as it arrived.
@@ -55,6 +55,8 @@ pub struct Acceptance {
     pub entries: Vec<(SessionId, Entry)>,
     /// A new session, with its first effects.
     pub session: Option<NewSession>,
+    /// Somebody asked and was refused: for the audit, with the repository it was asked in.
+    pub refused: Option<(RepoId, Audited)>,
 }
 
 /// A session to be made.

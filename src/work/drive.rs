@@ -1,6 +1,6 @@
 //! Drives one claimed session until nothing is left to do.
 
-use super::{Halt, Parts, look, round, rules};
+use super::{Halt, Parts, REFUSED_LOOK, look, round, rules};
 use crate::{
     domain::{
         Entry, Phase, State, Step, Timestamp,
@@ -61,6 +61,10 @@ async fn driven(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
         Err(Halt::LeaseLost) => return tracing::warn!("the lease was lost; another holder goes on"),
         Err(Halt::Shutdown) => Some(driver.now),
         Err(Halt::Empty) => Some(driver.now.plus(EMPTY_LOOK)),
+        Err(Halt::Refused(error)) => {
+            tracing::warn!(error, "looked at again later");
+            Some(driver.now.plus(REFUSED_LOOK))
+        }
         Err(Halt::Later(error, wait)) => {
             tracing::warn!(error, ?wait, "looked at again later");
             Some(driver.now.plus(wait))
@@ -95,10 +99,13 @@ impl Driver {
         if let Err(error) = rules::take_up(&mut self.parts, &self.state).await {
             tracing::debug!(%error, "the repository's configuration is not known yet");
         }
+        if let Err(error) = self.heal().await {
+            tracing::warn!(%error, "the mirror lacks commits of the session");
+        }
         loop {
             self.absorb().await?;
             let effects_due = self.perform_due().await?;
-            self.show().await;
+            let unshown = self.show().await.map(|wait| self.now.plus(wait));
             if self.absorb().await? || self.break_silence().await? {
                 continue;
             }
@@ -117,7 +124,7 @@ impl Driver {
             match after {
                 After::Again => {}
                 After::Rest(own) => {
-                    return Ok([own, effects_due, self.silence()].into_iter().flatten().min());
+                    return Ok([own, effects_due, self.silence(), unshown].into_iter().flatten().min());
                 }
             }
         }
@@ -141,7 +148,9 @@ impl Driver {
                     (self.state.clone(), Vec::new(), Some("illegal transition"))
                 }
             };
-            if let Entry::RoundEnded { end: RoundEnd { ending: Ending::Failed { why }, .. } } = &entry.entry {
+            if let Entry::RoundEnded { end: RoundEnd { ending: Ending::Failed { why, .. }, .. } } =
+                &entry.entry
+            {
                 // On a public thread the reason is not told: the operator finds it here.
                 tracing::error!(why, "the engine could not work");
             }

@@ -75,6 +75,8 @@ pub(super) struct Host {
 pub(super) struct Used {
     pub(super) spent: Spent,
     pub(super) steps: u32,
+    /// What the repository and the installation had spent that day after the last charge.
+    pub(super) today: (u64, u64),
 }
 
 #[async_trait::async_trait]
@@ -168,13 +170,19 @@ impl Host {
             used.spent.tokens += tokens;
             used.spent.micros += micros;
         }
-        self.parts.store.charge(&self.lease, *micros, tokens).await.map_err(stop)
+        let today = self.parts.store.charge(&self.lease, *micros, tokens).await.map_err(stop)?;
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).today = today;
+        Ok(())
     }
 
-    /// The request's money and tokens, the round's steps and wall clock.
+    /// The day's money, the request's money and tokens, the round's steps and wall clock: asked after each record, and so
+    /// before each call of the model.
     fn within_limits(&self) -> Result<(), Stop> {
         let limits = &self.parts.settings.limits;
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(which) = self.parts.settings.daily.used_up(used.today) {
+            return Err(Stop::Budget(which));
+        }
         let micros = self.before.micros + used.spent.micros;
         let tokens = self.before.tokens + used.spent.tokens;
         if micros >= limits.request_micros {

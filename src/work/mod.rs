@@ -7,7 +7,9 @@ mod accept;
 pub mod action;
 mod drive;
 mod effects;
+mod heal;
 mod journal;
+mod keep;
 mod look;
 mod observe;
 mod round;
@@ -25,7 +27,7 @@ pub use worker::run;
 
 use crate::{
     agent::Engine,
-    domain::{Limits, Sha, State, policy::Rules, session::Guest},
+    domain::{Limits, Retention, Sha, State, policy::Rules, session::Guest},
     git::{GitError, Mirror, Mirrors, Remote},
     github::{App, GitHub, GitHubError, Repository, Scope},
     sandbox::{Provider, SandboxError},
@@ -88,6 +90,8 @@ pub struct Settings {
     pub secrets: Vec<secrecy::SecretString>,
     /// How long a lease holds without a heartbeat.
     pub lease: Duration,
+    /// How long what is kept is kept.
+    pub retention: Retention,
     /// Where no database outlives the run: what is different then.
     pub action: Option<action::Settings>,
 }
@@ -127,6 +131,17 @@ pub struct Daily {
     pub installation: u64,
 }
 
+impl Daily {
+    /// The budget that is used up when (repository, installation) have spent this, in words.
+    fn used_up(self, (repository, installation): (u64, u64)) -> Option<String> {
+        let over = |spent: u64, cap: u64, whose: &str| {
+            (spent >= cap).then(|| format!("{whose}'s budget of ${} a day", cap / 1_000_000))
+        };
+        over(repository, self.repository, "the repository")
+            .or_else(|| over(installation, self.installation, "the installation"))
+    }
+}
+
 /// Why a session's holder stops in the middle.
 #[derive(Debug, thiserror::Error)]
 enum Halt {
@@ -139,10 +154,16 @@ enum Halt {
     /// There is no commit to be fetched.
     #[error("the repository is empty")]
     Empty,
+    /// GitHub will not take it, however often it is asked; whether that has changed is looked at now and then.
+    #[error("{0}")]
+    Refused(String),
     /// Something outside is broken for now; look again after a while.
     #[error("{0}")]
     Later(String, Duration),
 }
+
+/// What GitHub refuses is looked at again after this.
+const REFUSED_LOOK: Duration = Duration::from_secs(300);
 
 impl From<StoreError> for Halt {
     fn from(error: StoreError) -> Self {
@@ -155,8 +176,10 @@ impl From<StoreError> for Halt {
 
 impl From<GitHubError> for Halt {
     fn from(error: GitHubError) -> Self {
-        let wait = error.retry_after().unwrap_or(Duration::from_secs(300));
-        Self::Later(error.to_string(), wait)
+        match error.retry_after() {
+            Some(wait) => Self::Later(error.to_string(), wait),
+            None => Self::Refused(error.to_string()),
+        }
     }
 }
 

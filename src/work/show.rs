@@ -15,9 +15,13 @@ use crate::{
 };
 use secrecy::ExposeSecret;
 use sha2::{Digest, Sha256};
+use std::time::Duration;
 
 /// A kept patch up to this stands folded in the message itself.
 const PATCH_IN_MESSAGE: usize = 40_000;
+
+/// What could not be shown is not tried again sooner.
+const SHOW_AGAIN: Duration = Duration::from_secs(2);
 
 /// Our check run's name.
 const CHECK: &str = "fixpoint";
@@ -67,9 +71,12 @@ fn may_be_shown(parts: &Parts, state: &State, patch: &str) -> bool {
 
 impl Driver {
     /// Brings everything up to date. A failure is no reason to stop the work: it is shown at the next look.
-    pub(super) async fn show(&mut self) {
-        if let Err(error) = self.try_show().await {
-            tracing::warn!(%error, "GitHub does not show the latest state yet");
+    pub(super) async fn show(&mut self) -> Option<Duration> {
+        let error = self.try_show().await.err()?;
+        tracing::warn!(%error, "GitHub does not show the latest state yet");
+        match error {
+            Halt::Later(_, wait) => Some(wait.max(SHOW_AGAIN)),
+            _ => None,
         }
     }
 

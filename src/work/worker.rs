@@ -1,6 +1,6 @@
 //! The loops of a node: deliveries are accepted, due sessions claimed, leftovers swept.
 
-use super::{Parts, accept, drive, sweep};
+use super::{Parts, accept, drive, keep, sweep};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +16,7 @@ pub async fn run(parts: Parts, shutdown: CancellationToken) {
     let mut tasks = JoinSet::new();
     tasks.spawn(accept::run(parts.clone(), shutdown.clone()));
     tasks.spawn(sweep::run(parts.clone(), shutdown.clone()));
+    tasks.spawn(keep::run(parts.clone(), shutdown.clone()));
     claims(&parts, &shutdown).await;
     while tasks.join_next().await.is_some() {}
     if let Err(error) = parts.store.release_all(&parts.settings.owner).await {

@@ -18,6 +18,7 @@ mod labels;
 mod life;
 mod main_job;
 mod observe;
+mod operations;
 mod people;
 mod plans;
 mod process;

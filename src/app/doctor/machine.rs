@@ -4,13 +4,14 @@ use super::{Finding, Patient};
 use crate::{
     app::configured,
     config::{Engine, Provider},
+    domain::Timestamp,
     git,
     llm::{Ask, Message, ModelError},
     sandbox::SandboxError,
     store::{self, Examined},
 };
 use secrecy::ExposeSecret;
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 /// The reply of a model that is only asked whether it answers.
 const FEW_TOKENS: u32 = 16;
@@ -33,31 +34,68 @@ pub(super) async fn configuration(patient: &Patient) -> Vec<Finding> {
     vec![found.mend("`fixpoint setup` makes an App and writes all of these")]
 }
 
-/// Reachable, and of a schema that this version knows.
+/// Reachable or to be made, of a schema that this version knows, and honest about what is on its disk.
 pub(super) async fn database(patient: &Patient) -> Vec<Finding> {
     const SUBJECT: &str = "database";
     let url = patient.config.database.expose_secret();
     // The address of a server holds its password.
     let name = url.strip_prefix("sqlite:").map_or("postgresql".to_owned(), |path| format!("sqlite {path}"));
-    let found = match store::examine(url).await {
-        Ok(None) => Finding::ok(SUBJECT, format!("{name}, not there yet: `fixpoint serve` makes it")),
-        Ok(Some(Examined { schema: None, known })) => {
-            Finding::ok(SUBJECT, format!("{name}, empty: `fixpoint serve` gives it schema {known}"))
-        }
-        Ok(Some(Examined { schema: Some(schema), known })) if schema > known => {
-            Finding::fail(SUBJECT, format!("{name} has schema {schema}, this version knows {known}"))
-                .mend("use the version of fixpoint that was here before, or a newer one")
-        }
-        Ok(Some(Examined { schema: Some(schema), known })) if schema < known => {
-            Finding::ok(SUBJECT, format!("{name}, schema {schema}: `fixpoint serve` brings it to {known}"))
-        }
-        Ok(Some(Examined { schema: Some(schema), .. })) => {
-            Finding::ok(SUBJECT, format!("{name}, schema {schema}"))
-        }
+    let examined = match store::writable(url) {
+        Ok(()) => store::examine(url).await,
+        Err(error) => Err(error),
+    };
+    let found = match examined {
         Err(error) => Finding::fail(SUBJECT, format!("{name} cannot be used: {error}"))
             .mend("look whether its server runs and `database` names it rightly"),
+        Ok(None) => Finding::ok(SUBJECT, format!("{name}, not there yet: `fixpoint serve` makes it")),
+        Ok(Some(Examined { durable: false, .. })) => {
+            Finding::fail(SUBJECT, format!("{name} loses what it has acknowledged when it crashes"))
+                .mend("set fsync = on and synchronous_commit = on in postgresql.conf")
+        }
+        Ok(Some(Examined { schema, known, .. })) => schema_of(SUBJECT, &name, schema, known),
     };
     vec![found]
+}
+
+fn schema_of(subject: &'static str, name: &str, schema: Option<i64>, known: i64) -> Finding {
+    match schema {
+        None => Finding::ok(subject, format!("{name}, empty: `fixpoint serve` gives it schema {known}")),
+        Some(schema) if schema > known => {
+            Finding::fail(subject, format!("{name} has schema {schema}, this version knows {known}"))
+                .mend("use the version of fixpoint that was here before, or a newer one")
+        }
+        Some(schema) if schema < known => {
+            Finding::ok(subject, format!("{name}, schema {schema}: `fixpoint serve` brings it to {known}"))
+        }
+        Some(schema) => Finding::ok(subject, format!("{name}, schema {schema}, full sync")),
+    }
+}
+
+/// More than this between the two clocks and GitHub refuses what the App signs; less is the network's.
+const APART: Duration = Duration::from_secs(60);
+
+/// The clock that decides everything here against GitHub's.
+pub(super) async fn clock(patient: &Patient) -> Vec<Finding> {
+    const SUBJECT: &str = "clock";
+    let Some(github) = patient.usable() else { return Vec::new() };
+    let url = patient.config.database.expose_secret();
+    // A database that is not there yet will have this machine's clock.
+    let ours = match store::examine(url).await {
+        Ok(Some(examined)) => examined.now,
+        Ok(None) | Err(_) => Timestamp(chrono::Utc::now().timestamp_millis()),
+    };
+    // GitHub's own check says what is wrong where it cannot be reached.
+    let Ok(theirs) = github.clock().await else { return Vec::new() };
+    let (ahead, behind) = (ours.since(theirs), theirs.since(ours));
+    let apart = ahead.max(behind);
+    let seconds = apart.as_secs();
+    vec![if apart <= APART {
+        Finding::ok(SUBJECT, format!("within {} s of GitHub's", seconds.max(1)))
+    } else {
+        let which = if ahead > behind { "ahead of" } else { "behind" };
+        Finding::warn(SUBJECT, format!("the database's clock is {seconds} s {which} GitHub's"))
+            .mend("let the machine's clock be set by the network (`timedatectl set-ntp true`)")
+    }]
 }
 
 /// Room for what is kept in files.
@@ -68,6 +106,12 @@ pub(super) async fn disk(patient: &Patient) -> Vec<Finding> {
     // A folder that is not there yet comes to be where its nearest parent is.
     let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
     let there = absolute.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    if let Err(why) = makeable(there) {
+        return vec![
+            Finding::fail(SUBJECT, format!("{shown} cannot be used: {why}"))
+                .mend("name a folder that may be written with `data_dir`"),
+        ];
+    }
     let found = match rustix::fs::statvfs(there) {
         Err(error) => Finding::fail(SUBJECT, format!("{shown} cannot be looked at: {error}")),
         Ok(space) => {
@@ -84,6 +128,16 @@ pub(super) async fn disk(patient: &Patient) -> Vec<Finding> {
         }
     };
     vec![found]
+}
+
+/// Can folders be made there?
+fn makeable(there: &Path) -> Result<(), String> {
+    use rustix::fs::{Access, access};
+    if !there.is_dir() {
+        return Err(format!("{} is no folder", there.display()));
+    }
+    access(there, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| format!("{} may not be written: {error}", there.display()))
 }
 
 fn size(bytes: u64) -> String {
@@ -165,6 +219,9 @@ pub(super) async fn model(patient: &Patient) -> Vec<Finding> {
         Ok(model) => model,
         Err(error) => return vec![Finding::fail(SUBJECT, format!("{name}: {error:#}"))],
     };
+    if let Err(error) = configured::priced(&patient.config, &patient.http) {
+        return vec![Finding::fail(SUBJECT, error.to_string())];
+    }
     let (name, host) = (model.name(), model.host());
     if !patient.ask_model {
         let told = format!("{name} at {host}; key present, not tried (--model tries it)");

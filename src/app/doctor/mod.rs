@@ -73,6 +73,7 @@ pub const CHECKS: &[Check] = &[
     |patient| Box::pin(machine::sandbox(patient)),
     |patient| Box::pin(machine::git(patient)),
     |patient| Box::pin(machine::model(patient)),
+    |patient| Box::pin(machine::clock(patient)),
     |patient| Box::pin(forge::app(patient)),
     |patient| Box::pin(forge::webhook(patient)),
     |patient| Box::pin(forge::installations(patient)),

@@ -68,6 +68,14 @@ enum Command {
         /// Its id, or the beginning of it
         id: String,
     },
+    /// Show who asked, what was refused, what left the sandbox and what was published, oldest first
+    Audit {
+        /// Its id, or the beginning of it
+        id: String,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
     /// Print the kept patch of a session, as `git apply` takes it
     Patch {
         /// Its id, or the beginning of it
@@ -113,6 +121,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
             }
             asked(&found, "tried again", app::retry(&found.store, &found.session).await)?;
         }
+        Command::Audit { id, json } => audit(&stores.find(&id).await?, json).await?,
         Command::Patch { id } => {
             let found = stores.find(&id).await?;
             let patch = found.store.patch(found.session.id).await?;
@@ -145,6 +154,17 @@ async fn show(found: &Found, json: bool) -> anyhow::Result<()> {
         let commit = round.commit.as_ref().filter(|_| found.note().is_none());
         let commit = commit.map_or_else(String::new, |commit| format!("{}  ", commit.short()));
         println!("round {}  {commit}{}", round.number, text::terminal(&round.result));
+    }
+    Ok(())
+}
+
+/// The audit of a session, as a table or as lines for a program.
+async fn audit(found: &Found, json: bool) -> anyhow::Result<()> {
+    let facts = &found.session.state.facts;
+    let threads = (facts.thread.number, facts.pull.as_ref().map(|pull| pull.number));
+    for line in found.store.audit_of(found.session.id, facts.repo.id, threads).await? {
+        let line = if json { words::audited_json(&line).to_string() } else { words::audited(&line) };
+        std::io::Write::write_fmt(&mut std::io::stdout(), format_args!("{line}\n"))?;
     }
     Ok(())
 }

@@ -1,7 +1,11 @@
 //! A session in a line, and how it ended in words.
 
 use super::find::{Found, Home};
-use crate::domain::{State, session::Outcome, text};
+use crate::{
+    app::AuditLine,
+    domain::{State, session::Outcome, text},
+};
+use serde_json::{Value, json};
 
 /// A session in a list.
 pub(super) fn row(found: &Found) -> String {
@@ -40,4 +44,20 @@ pub(super) fn instruction(state: &State) -> String {
     let text = &state.facts.request.instruction;
     let text = if text.is_empty() { &state.facts.thread.title } else { text };
     text::terminal(text.lines().next().unwrap_or_default())
+}
+
+/// A line of the audit: when, whose doing, what.
+pub(super) fn audited(line: &AuditLine) -> String {
+    let by = line.by.as_ref().map_or("fixpoint", |by| by.login.as_str());
+    let kind = line.what.kind().replace('_', " ");
+    text::terminal(&format!("{}  {by:<16}  {kind:<14}  {}", line.at.rfc3339(), line.what))
+}
+
+/// The same for a program: the account's id beside its name of the moment.
+pub(super) fn audited_json(line: &AuditLine) -> Value {
+    let mut told = json!({ "at": line.at.rfc3339(), "session": line.session, "by": line.by });
+    if let (Value::Object(told), Ok(Value::Object(fact))) = (&mut told, serde_json::to_value(&line.what)) {
+        told.extend(fact);
+    }
+    told
 }

@@ -19,6 +19,9 @@ pub struct Touched {
     pub added: usize,
     /// Lines removed.
     pub removed: usize,
+    /// Its size now; nothing where it was removed.
+    #[serde(default)]
+    pub bytes: u64,
     /// First and last changed line of the new content, counted from 1.
     pub lines: Option<(usize, usize)>,
     /// It holds tests.
@@ -84,6 +87,7 @@ fn touched(file: &FileDiff) -> Touched {
         path: file.path.clone(),
         added: come.len(),
         removed: weaker::added(&new, &old).len(),
+        bytes: file.new.as_ref().map_or(0, |new| new.len() as u64),
         lines: come.first().zip(come.last()).map(|((first, _), (last, _))| (first + 1, last + 1)),
         is_test: paths::is_test(&file.path),
         is_new: file.old_mode.is_none(),

@@ -29,7 +29,8 @@ pub(super) fn face(outcome: &Outcome, voice: &Voice<'_>) -> Face {
         Outcome::CannotBegin { why } => {
             told(format!("Needs you: work on {} cannot begin.", voice.thread()), vec![why.clone()])
         }
-        Outcome::EngineFailed { why } => engine_failed(why, voice),
+        Outcome::EngineFailed { why, passing: false } => engine_failed(why, voice),
+        Outcome::EngineFailed { why, passing: true } => out_of_reach(why, voice),
         Outcome::StoodDown { head } => stood_down(head.short(), voice),
         Outcome::NoAnswer => no_answer(voice),
         Outcome::Conflict => conflict(voice),
@@ -306,9 +307,27 @@ fn refused(why: &str, voice: &Voice<'_>) -> Face {
 }
 
 fn engine_failed(why: &str, voice: &Voice<'_>) -> Face {
-    // The reason may name the model's host or the state of an account: neither is everybody's business.
+    told(
+        format!("Needs the operator: the agent could not work on {}.", voice.pull()),
+        vec![
+            operators(why, voice),
+            voice.patch_line(),
+            format!("{} when it is mended.", voice.command("retry")),
+        ],
+    )
+}
+
+fn out_of_reach(why: &str, voice: &Voice<'_>) -> Face {
+    told(
+        format!("The model could not be reached, so the work on {} stopped.", voice.pull()),
+        vec![operators(why, voice), voice.patch_line(), format!("{} tries again.", voice.command("retry"))],
+    )
+}
+
+/// The reason may name the model's host or the state of an account: neither is everybody's business.
+fn operators(why: &str, voice: &Voice<'_>) -> String {
     let seen = if voice.facts().public { None } else { voice.reason(why) };
-    let seen = seen.map_or_else(
+    seen.map_or_else(
         || {
             format!(
                 "Whoever runs fixpoint finds the reason in the log of session `{}`.",
@@ -316,10 +335,6 @@ fn engine_failed(why: &str, voice: &Voice<'_>) -> Face {
             )
         },
         |why| format!("Seen: {why}"),
-    );
-    told(
-        format!("Needs the operator: the agent could not work on {}.", voice.pull()),
-        vec![seen, voice.patch_line(), format!("{} when it is mended.", voice.command("retry"))],
     )
 }
 

@@ -63,6 +63,9 @@ pub enum Outcome {
     EngineFailed {
         /// What was seen, and who can mend it.
         why: String,
+        /// The model was out of reach: asking again later may be all it takes.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        passing: bool,
     },
     /// Somebody else pushed to the branch; theirs stands.
     StoodDown {

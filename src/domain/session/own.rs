@@ -82,9 +82,9 @@ impl Next<'_> {
                 self.note_result("not pushed");
                 self.answer(Outcome::Refused { why });
             }
-            Ending::Failed { why } => {
-                self.note_result("could not work");
-                self.answer(Outcome::EngineFailed { why });
+            Ending::Failed { why, passing } => {
+                self.note_result(if passing { "the model was out of reach" } else { "could not work" });
+                self.answer(Outcome::EngineFailed { why, passing });
             }
         }
     }

@@ -51,7 +51,7 @@ async fn f10_a_subject_taken_before_writes_nothing(place: Place) {
     let with = |text: &str| Acceptance {
         subjects: vec!["comment:1".into(), format!("other:{text}")],
         entries: vec![(session, noted(text))],
-        session: None,
+        ..Acceptance::default()
     };
     accept(&store, "first", with("first")).await.unwrap();
     accept(&store, "second", with("second")).await.unwrap();
@@ -88,6 +88,7 @@ async fn a_second_session_of_an_issue_is_refused_whole(place: Place) {
         subjects: vec!["comment:9".into()],
         entries: vec![(first, noted("must not stay"))],
         session: Some(on_issue(1)),
+        ..Acceptance::default()
     };
     let refused = accept(&store, "second", second).await;
     assert!(matches!(refused, Err(StoreError::Owned(what)) if what == "acme/demo#1"));
@@ -97,7 +98,7 @@ async fn a_second_session_of_an_issue_is_refused_whole(place: Place) {
     let anew = Acceptance {
         subjects: vec!["comment:9".into()],
         entries: vec![(first, noted("joined"))],
-        session: None,
+        ..Acceptance::default()
     };
     store.accept("second", &Fate::Taken("joined"), &anew).await.unwrap();
     assert_eq!(store.unread(&claimed.lease).await.unwrap().len(), 1);

@@ -1,11 +1,15 @@
 //! The store on both databases: every test here runs on SQLite and on PostgreSQL.
 
+mod audit;
 mod crash;
 mod deliveries;
+mod forget;
 mod leases;
+mod migrations;
 mod opening;
 mod postgres;
 mod records;
+mod retention;
 mod steps;
 
 use super::{Acceptance, Claimed, Fate, NewSession, Store};
@@ -115,4 +119,25 @@ pub(crate) async fn break_deliveries(store: &Store) {
     let mut tx = store.begin().await.unwrap();
     super::db::run!(&mut tx, sqlx::query("DROP TABLE deliveries")).unwrap();
     store.commit(tx, super::Wakes::No).await.unwrap();
+}
+
+/// Moves a row's times back, as if it had been written that many days earlier.
+async fn days_ago(store: &Store, statement: &'static str, id: &str, days: i64) {
+    let mut tx = store.begin().await.unwrap();
+    let then = tx.now().await.unwrap().0 - days * 24 * 60 * 60 * 1000;
+    let rows = super::db::run!(&mut tx, sqlx::query(statement).bind(id).bind(then)).unwrap();
+    assert!(rows > 0, "{statement} finds nothing for {id}");
+    store.commit(tx, super::Wakes::No).await.unwrap();
+}
+
+/// A session is over since that many days.
+async fn over_since_days(store: &Store, id: SessionId, days: i64) {
+    let over =
+        "UPDATE sessions SET done = TRUE, phase = 'done', updated = $2, lease_owner = NULL WHERE id = $1";
+    days_ago(store, over, &id.to_string(), days).await;
+}
+
+/// How many rows a table has.
+async fn rows(store: &Store, count: &'static str) -> i64 {
+    super::db::db!(store.reader().await, c => sqlx::query_scalar(count).fetch_one(c).await).unwrap()
 }

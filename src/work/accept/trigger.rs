@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Effect, Entry, InstallationId, Timestamp,
+        Audited, Effect, Entry, InstallationId, Timestamp,
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
         repo_config::Effective,
@@ -42,7 +42,10 @@ pub(super) async fn settle(
     let repository = parts.github.repository(installation, &trigger.place.repo);
     // Strangers get silence: nothing is written, nothing is shown.
     if !repository.permission(&trigger.by).await?.may_command() {
-        return Ok(ignored("the sender has no write access"));
+        let why = "the sender has no write access";
+        let (fate, mut acceptance) = ignored(why);
+        acceptance.refused = Some((repo, Audited::refused(trigger.by, number, why)));
+        return Ok((fate, acceptance));
     }
     let holds = rules::of(&parts.house, &repository, repo).await?;
     if trigger.asked == Asked::Label && !trigger.text.eq_ignore_ascii_case(&holds.labels.start) {

@@ -3,7 +3,7 @@
 mod push;
 mod words;
 
-use super::{Halt, drive::Driver};
+use super::{Halt, REFUSED_LOOK, drive::Driver};
 use crate::{
     domain::{Effect, Entry, Sha, Timestamp, session::NotPushed},
     git::GitError,
@@ -52,6 +52,7 @@ impl From<Halt> for Undone {
     fn from(halt: Halt) -> Self {
         match halt {
             Halt::Later(why, wait) => Self::Later(why, wait),
+            Halt::Refused(why) => Self::Later(why, REFUSED_LOOK),
             Halt::Empty => Self::Later(Halt::Empty.to_string(), LONGEST_WAIT),
             other => Self::Halt(other),
         }
@@ -143,7 +144,8 @@ impl Driver {
                 let remote = self.parts.remote(&repository, Scope::Push).await?;
                 // Only what is still ours, by an exact lease: a commit that came after the merge stands.
                 match mirror.delete_branch(&remote, branch, at, &[]).await {
-                    Ok(()) | Err(GitError::Moved(_) | GitError::NotFound(_)) => done(json!(null)),
+                    Ok(()) => done(json!({ "deleted": at })),
+                    Err(GitError::Moved(_) | GitError::NotFound(_)) => done(json!(null)),
                     Err(error) => Err(Undone::Later(error.to_string(), Duration::from_secs(5))),
                 }
             }

@@ -31,6 +31,11 @@ impl Driver {
             return Err(Undone::Later(why, self.parts.settings.limits.settle));
         }
         let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
+        if !mirror.has(std::slice::from_ref(commit)).await.map_err(Halt::from)? {
+            let reason = "its commit is lost with the data folder that it was made in; ask again".to_owned();
+            let why = NotPushed::Refused { reason };
+            return Err(Undone::Never("the commit is lost".to_owned(), vec![Entry::NotPushed { why }]));
+        }
         if !self.may_still_ask(repository).await? {
             self.keep_unpushed(&mirror, commit).await?;
             let reason = "whoever asked for it has no write access any more".to_owned();

@@ -15,8 +15,11 @@ impl Driver {
     pub(super) async fn post_status(&mut self, repository: &Repository) -> Result<Done, Undone> {
         let body = self.status_body().await?;
         let thread = self.state.facts.thread.number;
-        let (id, url) = repository.comment_once(thread, &show::marker(&self.lease, "status"), &body).await?;
-        self.remember("status", &id.to_string(), &body).await?;
+        let marker = show::marker(&self.lease, "status");
+        let (id, url, there) = repository.comment_found(thread, &marker, &body).await?;
+        // One that was found says what held when it was written; then it is edited next.
+        let stands = there.trim_end() == body.trim_end();
+        self.remember("status", &id.to_string(), if stands { &body } else { &there }).await?;
         self.remember("status-url", &url, "").await?;
         done(json!({ "comment": id }))
     }

@@ -47,8 +47,15 @@ const LOOKS: [u32; 4] = [1, 3, 6, 15];
 pub(super) const TOKEN_STARTS_NOTHING: &str = "a push with a workflow's own `GITHUB_TOKEN` starts no workflow. Give the Action \
     an App's `app-id` and `private-key`, or close and open the pull request to start them by hand";
 
-/// A look while CI runs.
+/// A look while CI runs. Without a webhook that told of news it is one of those that have a budget of their own.
 pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
+    driver.parts.github.looks_by_the_clock(!driver.hinted);
+    let after = watched(driver).await;
+    driver.parts.github.looks_by_the_clock(false);
+    after
+}
+
+async fn watched(driver: &mut Driver) -> Result<After, Halt> {
     let Phase::Watching { since } = driver.state.phase else { return Ok(After::Again) };
     driver.tick().await?;
     rules::take_up(&mut driver.parts, &driver.state).await?;
@@ -77,6 +84,13 @@ pub(super) async fn watching(driver: &mut Driver) -> Result<After, Halt> {
 
 /// A look at rest: was it merged, closed, pushed to; did the head change its colour?
 pub(super) async fn resting(driver: &mut Driver) -> Result<After, Halt> {
+    driver.parts.github.looks_by_the_clock(!driver.hinted);
+    let after = rested(driver).await;
+    driver.parts.github.looks_by_the_clock(false);
+    after
+}
+
+async fn rested(driver: &mut Driver) -> Result<After, Halt> {
     driver.tick().await?;
     rules::take_up(&mut driver.parts, &driver.state).await?;
     driver.hinted = false;

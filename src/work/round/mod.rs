@@ -69,7 +69,7 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
         Ok(round) => round,
         Err(Opening::Halt(halt)) => return Err(halt),
         Err(Opening::Failed(why)) => {
-            let end = End::from(Ending::Failed { why });
+            let end = End::from(Ending::Failed { why, passing: false });
             return driver.record(Entry::RoundEnded { end: end.of(driver) }).await;
         }
     };

@@ -57,14 +57,22 @@ impl Round {
         notes: Arc<Mutex<Notes>>,
     ) -> Result<Self, Opening> {
         let (parts, state, lease) = (&change.parts, &change.state, change.lease.clone());
-        let lines = parts.store.journal(lease.session).await?;
+        let mut lines = parts.store.journal(lease.session).await?;
         let here = (state.facts.request_no, state.facts.round);
+        let mut counted = Used::default();
+        count(&lines, here, &mut counted);
+        if let Some(tree) = checkpoint(&lines, here)
+            && !change.mirror.has(std::slice::from_ref(&tree)).await?
+        {
+            // What the agent did so far went with the data folder that it was in: the round begins again. What it has used
+            // still counts.
+            tracing::warn!(%tree, "the checkpoint is lost; the round begins again");
+            lines.retain(|line| (line.request, line.round) != here);
+        }
         let first = change.merge.as_ref().map(|_| change.first_tree.clone());
         let checkpoint = checkpoint(&lines, here).or(first);
         let sandbox = open_sandbox(driver, &change, checkpoint.as_ref()).await?;
         let (turn, tainted) = turn(&change, &lines).await?;
-        let mut counted = Used::default();
-        count(&lines, here, &mut counted);
         {
             let (requests, plain) = told_before(state, &lines, here);
             notes.lock().unwrap_or_else(PoisonError::into_inner).skip(requests, plain);
@@ -98,7 +106,10 @@ impl Round {
             let said = match self.engine().await.end {
                 agent::End::Finished(said) => said,
                 agent::End::Question { text } => return Ending::Question { text }.into(),
-                agent::End::Failed(why) => return self.without_push(Ending::Failed { why }).await,
+                agent::End::Failed(why) => return self.without_push(failed(why)).await,
+                agent::End::OutOfReach(why) => {
+                    return self.without_push(Ending::Failed { why, passing: true }).await;
+                }
                 agent::End::Stopped(stop) => return self.stopped(stop).await,
             };
             if self.change.state.facts.is_read_only() {
@@ -158,7 +169,7 @@ impl Round {
             }
             Stop::Budget(which) => Ending::Budget { which },
             Stop::Limit(which) => Ending::Limit { which },
-            Stop::Broken(why) => Ending::Failed { why },
+            Stop::Broken(why) => failed(why),
         };
         self.without_push(ending).await
     }
@@ -193,6 +204,10 @@ impl Round {
         self.turn.task = Task::Refused(reasons);
         Ok(())
     }
+}
+
+fn failed(why: String) -> Ending {
+    Ending::Failed { why, passing: false }
 }
 
 /// Starts a container of this epoch and seeds it.

@@ -8,14 +8,8 @@ use crate::{
 /// The day's budget that is used up, if one is: nothing more begins until the next day, by UTC.
 pub(super) async fn daily_budget(driver: &Driver) -> Result<Option<String>, Halt> {
     let facts = &driver.state.facts;
-    let (of_repo, of_installation) =
-        driver.parts.store.spent_today(facts.installation, facts.repo.id).await?;
-    let daily = driver.parts.settings.daily;
-    let used_up = |spent: u64, cap: u64, whose: &str| {
-        (spent >= cap).then(|| format!("{whose}'s budget of ${} a day", cap / 1_000_000))
-    };
-    Ok(used_up(of_repo, daily.repository, "the repository")
-        .or_else(|| used_up(of_installation, daily.installation, "the installation")))
+    let spent = driver.parts.store.spent_today(facts.installation, facts.repo.id).await?;
+    Ok(driver.parts.settings.daily.used_up(spent))
 }
 
 /// Where a round starts, or what was found instead.

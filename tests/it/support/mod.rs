@@ -52,6 +52,8 @@ pub struct World {
     pub token_ttl: Duration,
     /// No webhook tells of checks: what they say is found by looking alone.
     pub deaf: bool,
+    /// How long a model that does not answer is waited for.
+    pub patience: Duration,
 }
 
 /// A running fixpoint and the world around it.
@@ -100,6 +102,7 @@ impl World {
             body: "1 + 2 should be 3.",
             token_ttl: Duration::from_secs(3600),
             deaf: false,
+            patience: Duration::from_secs(300),
         }
     }
 
@@ -150,9 +153,9 @@ impl World {
             Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
         });
         let (hub, limits, rules, models) = (github.clone(), self.limits, self.rules, self.models);
-        let caps = (self.daily, self.running);
+        let (caps, patience) = ((self.daily, self.running), self.patience);
         let rebuild = move || {
-            let engine = engine(&hub, &models);
+            let engine = engine(&hub, &models, patience);
             let settings =
                 settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
             Settings { engine, ..settings }
@@ -188,11 +191,13 @@ fn client() -> reqwest::Client {
 }
 
 /// The engine over the emulated model, which answers to every name.
-fn engine(github: &Emulator, others: &[String]) -> Arc<dyn agent::Engine> {
+fn engine(github: &Emulator, others: &[String], patience: Duration) -> Arc<dyn agent::Engine> {
     let base = format!("{}/v1/", github.model_url().trim_end_matches('/'));
     let url = url::Url::parse(&base).expect("an address");
     let model = |name: &str| {
-        let settings = ModelSettings::new(Wire::Anthropic, url.clone(), name, SecretString::from("key"));
+        let key = SecretString::from("key");
+        let settings =
+            ModelSettings { patience, ..ModelSettings::new(Wire::Anthropic, url.clone(), name, key) };
         llm::model(settings, client()).expect("a model")
     };
     Arc::from(agent::native(model(MODEL), others.iter().map(|name| model(name)).collect()))
@@ -245,9 +250,10 @@ fn settings(
             secrets: vec![SecretString::from(SECRET)],
             // As in earnest: on a busy machine a disk can stand still for many seconds.
             lease: Duration::from_secs(60),
+            retention: fixpoint::domain::Retention::default(),
             action: None,
         },
-        engine: engine(github, &[]),
+        engine: engine(github, &[], Duration::from_secs(300)),
         data,
         min_free_disk: 1 << 20,
     }
@@ -444,6 +450,32 @@ impl Fixpoint {
         self.github.deliver_to(&format!("http://{}/webhooks", running.address));
         self.store = running.store.clone();
         self.running = Some(running);
+    }
+
+    /// The data folder.
+    pub fn data(&self) -> &std::path::Path {
+        self._folder.path()
+    }
+
+    /// The database's address.
+    pub fn database(&self) -> String {
+        format!("sqlite:{}", self._folder.path().join("fixpoint.db").display())
+    }
+
+    /// The machine is lost with everything on it; on another one the database is put back from a copy, and nothing else.
+    pub async fn restore(&mut self, copy: &std::path::Path) {
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
+        let folder = self._folder.path();
+        for entry in std::fs::read_dir(folder).expect("the data folder") {
+            let path = entry.expect("an entry").path();
+            let gone =
+                if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            gone.expect("it can be removed");
+        }
+        std::fs::copy(copy, folder.join("fixpoint.db")).expect("the copy is put back");
+        self.restart().await;
     }
 
     /// The end of a conversation: whatever the story was, these hold.

@@ -44,7 +44,7 @@ fn phase() -> impl Strategy<Value = Phase> {
             10 => Outcome::Limit { which: why },
             11 => Outcome::Budget { which: why },
             12 => Outcome::Refused { why },
-            13 => Outcome::EngineFailed { why },
+            13 => Outcome::EngineFailed { passing: why.len() % 2 == 1, why },
             14 => Outcome::StoodDown { head: sha('d') },
             15 => Outcome::NoAnswer,
             16 => Outcome::Merged,

@@ -54,7 +54,7 @@ pub(super) fn needed() -> Chapter {
     };
     let budget = || limited(Outcome::Budget { which: "the request's budget of $5".into() });
     let key = "the model refused its key: invalid x-api-key; whoever runs fixpoint must give it a valid key (claude-sonnet-4-5 at api.example.com)";
-    let failed = || early(Phase::Done { outcome: Outcome::EngineFailed { why: key.into() } });
+    let failed = || early(Phase::Done { outcome: Outcome::EngineFailed { why: key.into(), passing: false } });
     let off = "fixpoint is switched off in this repository: `enabled: false` in `.github/fixpoint.yml`.";
     let empty = "The branch `main` has no commit. Push a first commit, then `/code retry`.";
     let cannot = |why: &str| early(Phase::Done { outcome: Outcome::CannotBegin { why: why.into() } });
