@@ -70,7 +70,8 @@ fn may_be_shown(parts: &Parts, state: &State, patch: &str) -> bool {
 }
 
 impl Driver {
-    /// Brings everything up to date. A failure is no reason to stop the work: it is shown at the next look.
+    /// Brings everything up to date. A failure is no reason to stop the work; where it may pass, gives the wait until it is
+    /// tried again, so that the last edit is made though nothing else happens.
     pub(super) async fn show(&mut self) -> Option<Duration> {
         let error = self.try_show().await.err()?;
         tracing::warn!(%error, "GitHub does not show the latest state yet");
