@@ -124,7 +124,7 @@ impl Reader<'_> {
                 };
                 self.push(
                     call,
-                    name,
+                    &name,
                     Job {
                         secrets: secrets.into_iter().collect(),
                         permissions: permissions.unwrap_or_else(Permissions::default_of_the_repository),
@@ -167,7 +167,7 @@ impl Reader<'_> {
         let secrets = through(call, secrets, false);
         self.push(
             call,
-            name,
+            &name,
             Job {
                 secrets: secrets.into_iter().collect(),
                 permissions: permissions.unwrap_or_else(Permissions::default_of_the_repository),
@@ -215,10 +215,10 @@ impl Reader<'_> {
         found.into_values().collect()
     }
 
-    fn push(&mut self, call: &Call<'_>, name: String, job: Job) {
+    fn push(&mut self, call: &Call<'_>, name: &str, job: Job) {
         self.jobs.push(Job {
             workflow: text::shorten(call.top, NAME),
-            job: text::shorten(&name, NAME),
+            job: text::shorten(name, NAME),
             event: text::shorten(&call.start.event, NAME),
             ..job
         });

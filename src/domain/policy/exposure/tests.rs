@@ -122,11 +122,11 @@ fn what_is_too_much_counts_as_handing_out_everything() {
         bomb.push_str(&format!("a{n}: &a{n} [{names}]\n"));
     }
     let deep = format!("on: {}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let many = format!("on: push\njobs:\n{}", "  j: {}\n".repeat(1));
+    let silent = "on: push\njobs:\n  j: {}\n";
     for text in [&bomb, &deep] {
         assert_eq!(jobs(&[(path, text)])[0].job, "unknown");
     }
-    assert!(jobs(&[(path, &many)])[0].is_exposed(), "a job that says nothing");
+    assert!(jobs(&[(path, silent)])[0].is_exposed(), "a job that says nothing");
     // Ten levels of ten calls each end at the cap.
     let call = |level: usize| {
         let calls: String =
