@@ -92,6 +92,37 @@ fn every_file_says_why_it_exists() {
     assert!(names.is_empty(), "files without a `//!` at the top:\n{}", names.join("\n"));
 }
 
+/// A promise is worth what its test is: each that the page on security names is there.
+#[test]
+fn every_test_that_the_page_on_security_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/security.md")).unwrap();
+    let mut code = String::new();
+    for folder in ["src", "tests"] {
+        let mut files = Vec::new();
+        all(&root.join(folder), &mut files);
+        files.iter().for_each(|file| code.push_str(&fs::read_to_string(file).unwrap()));
+    }
+    let is_test = |name: &&str| name.matches('_').count() > 1 && !name.contains(' ');
+    let named: Vec<&str> = page.split('`').skip(1).step_by(2).filter(is_test).collect();
+    // Of a whole family the page names the beginning alone.
+    let is_there = |name: &&&str| name.ends_with('…') || code.contains(&format!("fn {name}("));
+    let missing: Vec<&&str> = named.iter().filter(|name| !is_there(name)).collect();
+    assert!(named.len() > 20 && missing.is_empty(), "{missing:?}");
+}
+
+/// Every Rust file below a folder.
+fn all(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all(&path, files);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            files.push(path);
+        }
+    }
+}
+
 /// Every source file with the module it belongs to and its text without test modules.
 fn sources() -> Vec<(PathBuf, String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -6,6 +6,7 @@ use crate::{
     config::{Config, Flags},
     domain::access::Profile,
 };
+use anyhow::Context as _;
 use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -32,7 +33,12 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     app::priced(&config, &http)?;
-    let running = app::start(app::settings(&config, &http).await?, http).await?;
+    let settings = app::settings(&config, &http).await?;
+    // Before a port is opened: what cannot hold an agent shall not be given one.
+    let proof = settings.sandboxes.check().await;
+    let proof = proof.context("a sandbox was tried and is not one; `fixpoint doctor` looks at all of it")?;
+    tracing::info!("sandbox: {proof}");
+    let running = app::start(settings, http).await?;
     tracing::info!(address = %running.address, "fixpoint is listening");
     told_to_end().await?;
     running.stop().await;

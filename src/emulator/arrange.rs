@@ -171,6 +171,14 @@ impl Emulator {
         })
     }
 
+    /// A secret of the repository's CI: handed to the jobs whose workflow names it, but for those of a fork's pull request.
+    pub fn secret(&self, repo: &str, name: &str, value: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            world.repo_mut(repo).secrets.insert(name.to_owned(), value.to_owned());
+            Ok(())
+        })
+    }
+
     /// Writes a workflow run into the history, as if it had run then; its jobs take as long as their plays say.
     pub fn past_run(&self, repo: &str, login: &str, past: &super::PastRun) -> Result<u64, Error> {
         self.at(repo, |world, repo| {

@@ -221,6 +221,14 @@ impl Emulator {
         })
     }
 
+    /// The logs of all jobs, oldest first, each under its job's name.
+    pub fn job_logs(&self, repo: &str) -> Result<Vec<(String, String)>, Error> {
+        self.at(repo, |world, repo| {
+            let jobs = world.repositories[&repo].jobs.values();
+            Ok(jobs.filter_map(|job| Some((job.name.clone(), job.log.clone()?))).collect())
+        })
+    }
+
     /// The commit of a branch.
     pub fn branch(&self, repo: &str, branch: &str) -> Result<Option<String>, Error> {
         self.at(repo, |world, repo| Ok(world.tip(repo, branch)))

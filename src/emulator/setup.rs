@@ -395,6 +395,7 @@ impl World {
             jobs: BTreeMap::new(),
             work: BTreeMap::new(),
             ci: new.ci,
+            secrets: BTreeMap::new(),
             created: now,
             pushed: now,
         };

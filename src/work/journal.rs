@@ -5,7 +5,7 @@ use super::Parts;
 use crate::{
     agent::{Journal, Message, Note, Part, Record, Stop},
     domain::{Limits, Sha, session::Spent},
-    git::Mirror,
+    git::{GitError, Mirror},
     sandbox::{Command, Sandbox},
     store::{JournalLine, Lease, StoreError},
     toolbox::wire,
@@ -122,6 +122,10 @@ pub(super) fn loose(limits: &Limits) -> Limits {
 
 /// Why the workspace could not be read: too much in it is the agent's doing, anything else may pass.
 fn unreadable(error: &anyhow::Error) -> Stop {
+    if let Some(GitError::BadPath { path, why }) = error.downcast_ref() {
+        // Said where it is asked: nothing else tells why such a change never comes.
+        return Stop::Limit(format!("what a tree may hold: the path \"{path}\" is refused, {why}"));
+    }
     match error.downcast_ref() {
         // In our words: what the toolbox says may be the agent's.
         Some(wire::WireError::TooMuch(_) | wire::WireError::Failed(_)) => Stop::Limit(

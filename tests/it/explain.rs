@@ -96,3 +96,36 @@ fn the_archive_of_a_run_is_explained_by_its_failed_job() {
     let said = explain(&["log", path, "--json", "--job", "docs"], "");
     assert!(said["text"].as_str().unwrap().contains("no such page"), "{said}");
 }
+
+#[test]
+fn what_ci_hands_to_a_change_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let workflows = folder.path().join(".github/workflows");
+    std::fs::create_dir_all(&workflows).unwrap();
+    let text = "on: [push]\njobs:\n  test:\n    runs-on: [self-hosted]\n    environment: stage\n    permissions: {contents: read}\n    steps: [{run: 'echo ${{ secrets.B }} ${{ secrets.A }}'}]\n";
+    std::fs::write(workflows.join("ci.yml"), text).unwrap();
+    let path = folder.path().to_str().unwrap();
+    let job = |workflow: &str| {
+        json!({"jobs": [{
+            "workflow": workflow, "job": "test", "event": "push", "secrets": ["A", "B"], "permissions": {"contents": "read"},
+            "environment": "stage", "runner": "self-hosted", "self_hosted": true,
+        }]})
+    };
+    assert_eq!(explain(&["exposure", path, "--json"], ""), job(".github/workflows/ci.yml"));
+    let bare = workflows.to_str().unwrap();
+    assert_eq!(explain(&["exposure", bare, "--json"], ""), job("ci.yml"), "a folder of workflows alone");
+    std::fs::write(workflows.join("broken.yaml"), "on: [").unwrap();
+    let output =
+        Command::cargo_bin("fixpoint").unwrap().args(["explain", "exposure", path]).assert().success();
+    let words = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert!(
+        words.starts_with("2 jobs run on what fixpoint pushes, and 2 of them are handed something"),
+        "{words}"
+    );
+    assert!(
+        words.contains("A, B") && words.contains("broken.yaml: it is no YAML that can be read"),
+        "{words}"
+    );
+    let empty = tempfile::tempdir().unwrap();
+    assert_eq!(explain(&["exposure", empty.path().to_str().unwrap(), "--json"], ""), json!({"jobs": []}));
+}

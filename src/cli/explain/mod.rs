@@ -3,6 +3,7 @@
 mod checks;
 mod comment;
 mod delivery;
+mod exposure;
 mod log;
 
 use anyhow::Context;
@@ -18,6 +19,8 @@ pub(super) enum Explain {
     Checks(checks::Arguments),
     /// A webhook: whether it triggers something, is a fact, or is ignored.
     Delivery(delivery::Arguments),
+    /// A repository's workflows: what CI would hand to a change that fixpoint pushes.
+    Exposure(exposure::Arguments),
     /// A CI log: what of it is worth reading, and why.
     Log(log::Log),
 }
@@ -44,6 +47,7 @@ pub(super) fn run(explain: Explain) -> anyhow::Result<ExitCode> {
         Explain::Comment(arguments) => comment::run(&arguments),
         Explain::Checks(arguments) => checks::run(&arguments),
         Explain::Delivery(arguments) => delivery::run(&arguments),
+        Explain::Exposure(arguments) => exposure::run(&arguments),
         Explain::Log(log) => Ok(log.run()),
     }
 }

@@ -1,6 +1,6 @@
 //! What is said while a request is being worked on.
 
-use super::{face::Face, voice::Voice, words};
+use super::{face::Face, handed, voice::Voice, words};
 use crate::domain::{
     Phase,
     session::{Cause, Question},
@@ -57,7 +57,7 @@ fn publishing(commit: &str, voice: &Voice<'_>) -> Face {
         true => format!("Stopping {}, as asked, once `{commit}` is pushed.", voice.pull()),
         false => format!("Pushing `{commit}` for {}: {} is done.", voice.pull(), voice.round()),
     };
-    Face { lead, lines: vec![voice.as_of(), kept(voice)], ..Face::default() }
+    Face { lead, lines: vec![voice.as_of(), handed::line(voice), kept(voice)], ..Face::default() }
 }
 
 fn watching(voice: &Voice<'_>) -> Face {
@@ -129,15 +129,21 @@ fn waiting(question: &Question, voice: &Voice<'_>) -> Face {
 }
 
 fn publish(commit: &str, wait: &str, voice: &Voice<'_>) -> Face {
-    let why = if voice.facts().tainted {
-        "Seen: text by people without write access reached the model, and what is pushed runs in CI."
-    } else {
-        "Seen: what is pushed runs in CI, and this repository wants a yes first."
+    let why = match voice.hidden() {
+        _ if !voice.facts().tainted => {
+            "Seen: what is pushed runs in CI, and this repository wants a yes first.".to_owned()
+        }
+        None => "Seen: text by people without write access reached the model, and what is pushed runs in CI."
+            .to_owned(),
+        Some(hidden) => format!(
+            "Seen: text by people without write access reached the model, without {hidden} of it that nobody sees, and what is pushed runs in CI."
+        ),
     };
     Face {
         lead: format!("Needs you: the change for {} is done, but not pushed yet.", voice.thread()),
         lines: vec![
-            why.to_owned(),
+            why,
+            handed::line(voice),
             voice.thinks(),
             format!(
                 "{} pushes `{commit}`; {} drops it. {wait}",

@@ -5,6 +5,7 @@
 
 mod commit;
 mod face;
+mod handed;
 mod live;
 mod looks;
 mod message;

@@ -1,6 +1,6 @@
 //! The pull request: what the agent says, what was seen, who asked.
 
-use super::{Context, MARKER, looks, voice::Voice, words};
+use super::{Context, MARKER, handed, looks, voice::Voice, words};
 use crate::domain::{Phase, State, session::Outcome, text};
 
 /// Longest title: what GitHub's lists show on one line.
@@ -100,6 +100,16 @@ fn table(voice: &Voice<'_>) -> String {
     if facts.flags.len() > looks::NAMED_FLAGS {
         let flags: Vec<String> = facts.flags.iter().take(10).map(looks::named).collect();
         rows.push_str(&format!("| flagged | {} |\n", flags.join("<br>").replace('|', "\\|")));
+    }
+    if let Some(hidden) = voice.hidden() {
+        rows.push_str(&format!(
+            "| hidden text | {hidden} of {} that nobody sees, left out of what the model is shown |\n",
+            voice.thread()
+        ));
+    }
+    let handed = handed::things(voice);
+    if !handed.is_empty() {
+        rows.push_str(&format!("| CI hands it | {} |\n", handed.replace('|', "\\|")));
     }
     rows.push_str(&format!("| sandbox | {} |\n", cell(context.sandbox)));
     let host =

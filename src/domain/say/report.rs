@@ -1,6 +1,6 @@
 //! What is folded: the rounds one by one, what CI said, the kept patch.
 
-use super::{voice::Voice, voice::failure, words};
+use super::{handed, voice::Voice, voice::failure, words};
 use crate::domain::session::{Cause, RoundNote};
 
 /// Red checks shown with their excerpt.
@@ -15,7 +15,10 @@ const PATCH: usize = 30_000;
 const ROUNDS: usize = 20;
 
 pub(super) fn folds(voice: &Voice<'_>) -> Vec<(String, String)> {
-    [rounds(voice), plan(voice), checks(voice), patch(voice)].into_iter().flatten().collect()
+    [rounds(voice), plan(voice), handed::fold(voice), checks(voice), patch(voice)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn rounds(voice: &Voice<'_>) -> Option<(String, String)> {

@@ -5,7 +5,10 @@ use crate::domain::{
     Failure, Phase,
     failure::{Kind, Source},
     ids::*,
-    policy::Flag,
+    policy::{
+        Flag,
+        exposure::{Handed, Job, Permissions},
+    },
     session::{
         Base, Cause, Facts, Guest, LineComment, Message, Outcome, Pull, Question, Request, RoundNote, Spent,
         Start, Subject, Thread, start,
@@ -94,6 +97,35 @@ fn context(limits: &Limits) -> Context<'_> {
         patch: None,
         kept: true,
     }
+}
+
+/// What the workflows of the story hold.
+fn handed() -> Handed {
+    let job = |workflow: &str, job: &str, event: &str, secrets: &[&str]| Job {
+        workflow: format!(".github/workflows/{workflow}"),
+        job: job.into(),
+        event: event.into(),
+        secrets: secrets.iter().map(|name| (*name).to_owned()).collect(),
+        permissions: Permissions::Word("default".into()),
+        environment: None,
+        runner: "ubuntu-latest".into(),
+        self_hosted: false,
+        unread: None,
+    };
+    let writes = [("contents", "read"), ("packages", "write")];
+    let writes = writes.map(|(name, level)| (name.to_owned(), level.to_owned()));
+    let preview = Job {
+        environment: Some("preview".into()),
+        permissions: Permissions::Each(writes.into()),
+        ..job("preview.yml", "deploy", "pull_request", &["PREVIEW_KEY"])
+    };
+    let windows = Job {
+        runner: "self-hosted, windows".into(),
+        self_hosted: true,
+        ..job("ci.yml", "windows", "push", &[])
+    };
+    let test = |event| job("ci.yml", "test", event, &["NPM_TOKEN", "PREVIEW_KEY"]);
+    Handed { jobs: vec![test("push"), test("pull_request"), windows, preview], more: 0 }
 }
 
 fn with(state: State, change: impl FnOnce(&mut Facts)) -> State {

@@ -93,6 +93,16 @@ impl<'a> Voice<'a> {
         Some(words::inline(first, limit))
     }
 
+    /// `132 characters`: what of the thread nobody sees and the model was not shown. Nothing where there is none.
+    pub(super) fn hidden(&self) -> Option<String> {
+        let thread = &self.facts().thread;
+        let texts = [&thread.title, &thread.body];
+        match texts.into_iter().map(|text| text::Clean::new(text).removed()).sum() {
+            0 => None,
+            removed => Some(words::count(removed, "character")),
+        }
+    }
+
     /// Where a patch is to be had, when there is one that was not pushed.
     pub(super) fn patch_line(&self) -> String {
         match self.context.patch {

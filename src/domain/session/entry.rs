@@ -3,7 +3,7 @@
 use super::{Approval, LineComment, Outcome, Request, Spent, Subject};
 use crate::domain::{
     ids::{Actor, CommentId, InstallationId, Number, Repo, Sha},
-    policy::{Flag, Survey},
+    policy::{Flag, Survey, exposure::Handed},
     verdict::Verdict,
 };
 use serde::{Deserialize, Serialize};
@@ -279,6 +279,9 @@ pub enum Ending {
         flags: Vec<Flag>,
         /// What it touches, counted.
         survey: Survey,
+        /// What CI would hand to it.
+        #[serde(default, skip_serializing_if = "Handed::is_empty")]
+        handed: Handed,
         /// The policy wants a person to see the change before it is pushed.
         ask_first: bool,
         /// The commit of the base that it takes in.

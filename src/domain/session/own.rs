@@ -97,6 +97,7 @@ impl Next<'_> {
             description,
             flags,
             survey,
+            handed,
             ask_first,
             takes_in,
             rewrites,
@@ -114,6 +115,9 @@ impl Next<'_> {
         }
         facts.flags = flags;
         facts.survey = Some(survey);
+        facts.handed = handed;
+        // Said before it is so, since nobody is asked.
+        let is_told_first = (facts.tainted || facts.reads_strangers()) && !facts.handed.is_empty();
         facts.rewrites = rewrites;
         if takes_in.is_some() {
             facts.base.sha = takes_in;
@@ -130,6 +134,9 @@ impl Next<'_> {
         } else if ask_first {
             self.ask(Question::Publish { commit, tree });
         } else {
+            if is_told_first {
+                self.tell();
+            }
             self.publish(commit, tree);
         }
     }

@@ -5,7 +5,7 @@ use crate::domain::{
     Failure, Limits,
     failure::Kind,
     ids::{Actor, InstallationId, Number, Repo, Sha, UserId},
-    policy::{Flag, Survey},
+    policy::{Flag, Survey, exposure::Handed},
     time::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,9 @@ pub struct Facts {
     pub flags: Vec<Flag>,
     /// What the change touches, counted.
     pub survey: Option<Survey>,
+    /// What CI hands to the change, by the base's workflows.
+    #[serde(default, skip_serializing_if = "Handed::is_empty")]
+    pub handed: Handed,
     /// Failure signatures with the tree they were seen on, to notice a repeat.
     pub seen: Vec<(String, Sha)>,
     /// Text by people without write access reached the model.
@@ -292,9 +295,11 @@ impl Facts {
         matches!(self.tally, Some((green, all)) if all > 0 && green == all)
     }
 
-    /// Does text by people without write access reach the model? On a stranger's pull request the files themselves are theirs.
+    /// Does text by people without write access reach the model? A title is text enough, and on a stranger's pull request the
+    /// files themselves are theirs.
     pub fn reads_strangers(&self) -> bool {
-        !self.thread.trusted && (self.guest.is_some() || !self.thread.body.is_empty())
+        let thread = &self.thread;
+        !thread.trusted && (self.guest.is_some() || !thread.body.is_empty() || !thread.title.is_empty())
     }
 
     /// The rounds of the present request change nothing.

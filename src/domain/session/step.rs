@@ -101,6 +101,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         rewrites: false,
         flags: Vec::new(),
         survey: None,
+        handed: Default::default(),
         seen: Vec::new(),
         tainted: false,
         in_merge_queue: false,

@@ -18,6 +18,10 @@ const KEYCAP: char = '\u{20E3}';
 /// is better than text that vanishes.
 const SEQUENCE_CAP: usize = 4096;
 
+/// Marks on one letter that are kept: as many as Unicode's Stream-Safe Text Format allows (UAX #15, section 13), far more
+/// than any writing has. A flood of them buries what stands around it, and carries what it likes.
+const MARKS: usize = 30;
+
 /// Takes out what cannot be seen; gives the rest and how many characters went. Line ends become `\n`.
 ///
 /// A joiner or variation selector stays where writing needs it and only there: between the parts of an emoji, after a
@@ -26,7 +30,7 @@ const SEQUENCE_CAP: usize = 4096;
 /// written in them.
 pub(super) fn strip(raw: &str) -> (String, usize) {
     let mut out = String::with_capacity(raw.len());
-    let (mut removed, mut at) = (0, 0);
+    let (mut removed, mut at, mut marks) = (0, 0, 0);
     while let Some(c) = raw[at..].chars().next() {
         let rest = &raw[at..];
         if let Some(length) = sequence(rest) {
@@ -36,7 +40,9 @@ pub(super) fn strip(raw: &str) -> (String, usize) {
         }
         at += c.len_utf8();
         let next = raw[at..].chars().next();
+        marks = if is_mark(c) { marks + 1 } else { 0 };
         match c {
+            _ if marks > MARKS => removed += 1,
             '\r' if next == Some('\n') => {}
             '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
             _ if is_visible(c) || is_needed(c, &out, next) => out.push(c),
@@ -71,6 +77,12 @@ pub(super) fn is_visible(c: char) -> bool {
         GeneralCategory::Format => CodePointSetData::new::<PrependedConcatenationMark>().contains(c),
         _ => true,
     }
+}
+
+/// Is it drawn onto the letter before it?
+fn is_mark(c: char) -> bool {
+    let category = CodePointMapData::<GeneralCategory>::new().get(c);
+    !c.is_ascii() && matches!(category, GeneralCategory::NonspacingMark | GeneralCategory::EnclosingMark)
 }
 
 /// Is this invisible character part of how the visible ones beside it are written?

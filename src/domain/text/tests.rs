@@ -68,6 +68,19 @@ const HIDINGS: &[(&str, Hide)] = &[
             .filter(|c| !"\n\t\r".contains(*c))
             .collect()
     }),
+    ("flood of combining marks", |x| {
+        let bits = x
+            .bytes()
+            .flat_map(|b| (0..8).map(move |bit| if b >> bit & 1 == 1 { '\u{301}' } else { '\u{300}' }));
+        format!("a{}", bits.collect::<String>())
+    }),
+    ("colours of a terminal", |x| x.bytes().map(|b| format!("\u{1B}[38;5;{b}m")).collect()),
+    ("one-character colours", |x| x.bytes().map(|b| format!("\u{9B}{b}m")).collect()),
+    ("annotation of interlinear text", |x| format!("\u{FFF9}{}\u{FFFB}", "\u{FFFA}".repeat(x.len()))),
+    ("fillers of Hangul", |x| x.bytes().map(|b| if b % 2 == 0 { '\u{3164}' } else { '\u{115F}' }).collect()),
+    ("alt of an image in a folded part", |x| {
+        format!("\n\n<details><summary>Log</summary>\n\n<img alt=\"{x}\">\n\n</details>\n\n")
+    }),
     ("bidirectional", |x| {
         x.chars().map(|c| if u32::from(c) % 2 == 0 { '\u{202E}' } else { '\u{2066}' }).collect()
     }),

@@ -1,5 +1,7 @@
 //! Running a job for real: the pushed commit checked out into a temporary folder, its commands run there.
 
+use super::Step;
+use super::handing::Handing;
 use super::log::{Log, Recorded};
 use crate::emulator::Hub;
 use crate::emulator::git::store;
@@ -20,9 +22,10 @@ struct Facts {
     branch: String,
     name: String,
     limit: Duration,
+    secrets: Handing,
 }
 
-pub(super) async fn run(hub: &Arc<Hub>, repo: Id, job: Id, steps: &[(String, String)]) -> Recorded {
+pub(super) async fn run(hub: &Arc<Hub>, repo: Id, job: Id, steps: &[Step]) -> Recorded {
     let facts = hub.with(|world| {
         let here = &world.repositories[&repo];
         let job = here.jobs.get(&job);
@@ -33,6 +36,7 @@ pub(super) async fn run(hub: &Arc<Hub>, repo: Id, job: Id, steps: &[(String, Str
             branch: run.map_or_else(String::new, |run| run.head_branch.clone()),
             name: job.map_or_else(String::new, |job| job.name.clone()),
             limit: here.ci.time_limit,
+            secrets: Handing::of(world, repo, run),
         }
     });
     let mut log = Log::new(&facts.name);
@@ -48,7 +52,7 @@ pub(super) async fn run(hub: &Arc<Hub>, repo: Id, job: Id, steps: &[(String, Str
 
 async fn run_in(
     facts: &Facts,
-    steps: &[(String, String)],
+    steps: &[Step],
     log: &mut Log,
 ) -> std::io::Result<(&'static str, Vec<Annotation>)> {
     let home = tempfile::tempdir()?;
@@ -56,13 +60,13 @@ async fn run_in(
     check_out(facts, &folder, log).await?;
     let deadline = Instant::now() + facts.limit;
     let mut outcome = ("success", Vec::new());
-    for (name, script) in steps {
+    for of in steps {
         if outcome.0 != "success" {
-            log.skip(name);
+            log.skip(&of.name);
             continue;
         }
-        log.run(name, script);
-        match step(facts, script, home.path(), &folder, deadline, log).await? {
+        log.run(&of.name, &of.script);
+        match step(facts, of, (home.path(), &folder), deadline, log).await? {
             Some(0) => log.end("success"),
             Some(code) => {
                 let words = format!("Process completed with exit code {code}.");
@@ -102,12 +106,12 @@ async fn check_out(facts: &Facts, folder: &Path, log: &mut Log) -> std::io::Resu
 /// The exit code, or `None` when the time ran out.
 async fn step(
     facts: &Facts,
-    script: &str,
-    home: &Path,
-    folder: &Path,
+    of: &Step,
+    (home, folder): (&Path, &Path),
     deadline: Instant,
     log: &mut Log,
 ) -> std::io::Result<Option<i32>> {
+    let script = facts.secrets.fill(&of.script);
     let mut child = tokio::process::Command::new("sh")
         .args(["-e", "-c", &format!("exec 2>&1\n{script}")])
         .current_dir(folder)
@@ -119,6 +123,7 @@ async fn step(
         .env("GITHUB_SHA", &facts.sha)
         .env("GITHUB_REF", format!("refs/heads/{}", facts.branch))
         .env("GITHUB_WORKSPACE", folder)
+        .envs(of.env.iter().map(|(name, value)| (name, facts.secrets.fill(value))))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -128,7 +133,7 @@ async fn step(
     let output = child.stdout.take();
     let reading = async {
         if let Some(output) = output {
-            copy_lines(output, log).await;
+            copy_lines(output, &facts.secrets, log).await;
         }
         child.wait().await
     };
@@ -143,14 +148,15 @@ async fn step(
     }
 }
 
-async fn copy_lines(output: impl AsyncRead + Unpin, log: &mut Log) {
+async fn copy_lines(output: impl AsyncRead + Unpin, secrets: &Handing, log: &mut Log) {
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
     let mut length = 0;
     while let Ok(1..) = reader.read_until(b'\n', &mut line).await {
         length += line.len();
         if length < LONGEST_LOG {
-            log.line(String::from_utf8_lossy(&line).trim_end_matches(['\n', '\r']));
+            let text = String::from_utf8_lossy(&line);
+            log.line(&secrets.masked(text.trim_end_matches(['\n', '\r'])));
         }
         line.clear();
     }

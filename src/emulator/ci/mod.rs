@@ -2,6 +2,7 @@
 
 mod command;
 mod handed;
+mod handing;
 mod log;
 mod past;
 mod runs;
@@ -219,11 +220,22 @@ impl Ci {
     }
 }
 
+/// A step of a job that really runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Its name in the log.
+    pub(crate) name: String,
+    /// A shell script, with `${{ secrets.X }}` where the workflow has it.
+    pub(crate) script: String,
+    /// Its environment, the job's and the workflow's in it, with the same.
+    pub(crate) env: Vec<(String, String)>,
+}
+
 /// What one job of a run has to do.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
-    /// Shell commands, one a step, with the names of the steps.
-    Steps(Vec<(String, String)>),
+    /// Shell commands, one a step.
+    Steps(Vec<Step>),
     Play(JobPlay),
     /// Nothing by itself: a test ends it.
     Held,

@@ -1,7 +1,7 @@
 //! The life of workflow runs and their jobs, and the webhooks that tell of it.
 
 use super::log::Recorded;
-use super::{How, Order, Play, Work, workflow};
+use super::{How, Order, Play, Step, Work, workflow};
 use crate::emulator::events::What;
 use crate::emulator::git::push::NO_COMMIT;
 use crate::emulator::state::{
@@ -90,7 +90,8 @@ impl World {
             How::Commands(jobs) => {
                 let work = |(name, command): (String, String)| {
                     let first = command.lines().next().unwrap_or_default().to_owned();
-                    (name, Work::Steps(vec![(format!("Run {first}"), command)]))
+                    let step = Step { name: format!("Run {first}"), script: command, env: Vec::new() };
+                    (name, Work::Steps(vec![step]))
                 };
                 vec![self.plan(repo, None, jobs.into_iter().map(work).collect())]
             }

@@ -58,6 +58,7 @@ async fn perform(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         | Verb::ClearFaults
         | Verb::ExpireTokens
         | Verb::ListLag { .. }
+        | Verb::Secret { .. }
         | Verb::ReachForks { .. }
         | Verb::MergeLag { .. }
         | Verb::RateRemaining { .. }
@@ -106,6 +107,7 @@ fn direct(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         }
         Verb::ClearFaults => json!(emulator.faults().clear()),
         Verb::ExpireTokens => json!(emulator.expire_tokens()),
+        Verb::Secret { repo, name, value } => json!(emulator.secret(&repo, &name, &value)?),
         Verb::ReachForks { reached } => json!(emulator.reach_forks(reached)),
         Verb::MergeLag { reads } => json!(emulator.set_merge_lag(reads)),
         Verb::ListLag { reads } => json!(emulator.set_list_lag(reads)),

@@ -206,6 +206,11 @@ pub(super) enum Verb {
         installed: bool,
     },
     ExpireTokens,
+    Secret {
+        repo: String,
+        name: String,
+        value: String,
+    },
     ReachForks {
         reached: bool,
     },

@@ -105,7 +105,7 @@ impl World {
     }
 
     /// Where a head commit comes from: the fork of the pull request that has it, else here.
-    fn home_of(&self, repo: Id, sha: &str) -> Id {
+    pub(crate) fn home_of(&self, repo: Id, sha: &str) -> Id {
         let pulls = self.repositories[&repo].issues.values().filter_map(|issue| issue.pull.as_ref());
         pulls.filter(|pull| pull.head.sha == sha).map(|pull| pull.head.repository).next().unwrap_or(repo)
     }

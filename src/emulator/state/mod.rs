@@ -119,6 +119,8 @@ pub(crate) struct Repository {
     /// What each job had to do, for running it again.
     pub(crate) work: BTreeMap<Id, super::ci::Work>,
     pub(crate) ci: Ci,
+    /// What CI hands to jobs that name it, by name.
+    pub(crate) secrets: BTreeMap<String, String>,
     pub(crate) created: Time,
     pub(crate) pushed: Time,
 }

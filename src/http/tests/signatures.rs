@@ -90,3 +90,46 @@ async fn headers_that_are_missing_or_wrong_are_named() {
     }
     assert_eq!(served.stored().await, 0);
 }
+
+/// The delivery's id is not signed, its body is.
+#[tokio::test]
+async fn t43_a_replay_under_a_new_id_is_kept_once() {
+    let served = served(short()).await;
+    let signature = sign(SECRET, BODY);
+    for guid in ["first", "second", "third"] {
+        assert_eq!(served.ask(&delivery(guid, "issue_comment", BODY, &signature)).await.0, 202, "no oracle");
+    }
+    assert_eq!(served.stored().await, 1);
+}
+
+/// Bounded fuzzing: whatever arrives, what is not signed is not kept, and the next one is heard.
+#[tokio::test]
+async fn t42_damaged_requests_are_never_kept() {
+    let served = served(short()).await;
+    let whole = delivery("g", "issues", BODY, &sign(SECRET, BODY));
+    let signed = whole.len() - BODY.len()..whole.len();
+    let (mut seed, until) = (0x9e37_79b9_u64, std::time::Instant::now() + std::time::Duration::from_secs(2));
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % below as u64).unwrap()
+    };
+    while std::time::Instant::now() < until {
+        let mut damaged = whole.clone();
+        // Within what is signed, so that none may pass; and now and then anywhere before it too.
+        damaged[signed.start + random(signed.len())] ^= 1 << random(8);
+        for _ in 0..random(4) {
+            let at = random(damaged.len());
+            if signed.contains(&at) {
+                continue;
+            }
+            damaged[at] = u8::try_from(random(256)).unwrap();
+        }
+        // What makes it wait for more is let go by its deadline, which others test.
+        let asked = tokio::time::timeout(std::time::Duration::from_millis(200), served.ask(&damaged)).await;
+        assert!(asked.is_err() || asked.unwrap().0 != 202);
+    }
+    assert_eq!(served.stored().await, 0);
+    assert_eq!(served.deliver("g", BODY).await, 202);
+}

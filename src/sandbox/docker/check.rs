@@ -23,7 +23,9 @@ impl DockerProvider {
         let sandbox = self.start(&spec).await?;
         let found = findings(sandbox.as_ref()).await;
         sandbox.stop().await?;
-        judge(&found?)?;
+        // A kernel of its own filters system calls by being one.
+        let own_kernel = self.settings.runtime.as_ref().is_some_and(|name| name.contains("runsc"));
+        judge(&found?, own_kernel)?;
         let runtime = self.settings.runtime.as_deref().unwrap_or("the default runtime");
         let version = self.docker.version().await.map_err(engine)?.version.unwrap_or_default();
         Ok(format!(
@@ -42,7 +44,7 @@ async fn findings(sandbox: &dyn Sandbox) -> Result<Findings, SandboxError> {
     told.map_err(|why| SandboxError::Other(format!("the toolbox's probe gave no answer: {why}")))
 }
 
-fn judge(found: &Findings) -> Result<(), SandboxError> {
+fn judge(found: &Findings, own_kernel: bool) -> Result<(), SandboxError> {
     let bad = |what: String| Err(SandboxError::Engine(format!("seen from inside a sandbox: {what}")));
     if found.interfaces != ["lo"] || !found.reached.is_empty() {
         return bad(format!("network interfaces {:?}, reached {:?}", found.interfaces, found.reached));
@@ -56,5 +58,47 @@ fn judge(found: &Findings) -> Result<(), SandboxError> {
     if !found.read_only_root {
         return bad("the root file system can be written".into());
     }
+    if !found.in_reach.is_empty() {
+        return bad(format!("things of the machine in reach: {}", found.in_reach.join(", ")));
+    }
+    if found.seccomp == Some(0) && !own_kernel {
+        return bad("system calls are not filtered (the engine's seccomp profile is off)".into());
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each thing that a process in a sandbox may find and must not.
+    #[test]
+    fn t34_whatever_is_seen_from_inside_is_named() {
+        let good = || Findings {
+            interfaces: vec!["lo".into()],
+            reached: Vec::new(),
+            uid: UID,
+            capabilities: "0000000000000000".into(),
+            no_new_privileges: Some(true),
+            read_only_root: true,
+            seccomp: Some(2),
+            in_reach: Vec::new(),
+        };
+        assert!(judge(&good(), false).is_ok());
+        assert!(judge(&Findings { seccomp: Some(0), ..good() }, true).is_ok(), "gVisor's own kernel");
+        let worse = [
+            ("eth0", Findings { interfaces: vec!["lo".into(), "eth0".into()], ..good() }),
+            ("169.254.169.254", Findings { reached: vec!["169.254.169.254:80".into()], ..good() }),
+            ("uid 0", Findings { uid: 0, ..good() }),
+            ("capabilities", Findings { capabilities: "00000000a80425fb".into(), ..good() }),
+            ("privileges", Findings { no_new_privileges: Some(false), ..good() }),
+            ("root file system", Findings { read_only_root: false, ..good() }),
+            ("not filtered", Findings { seccomp: Some(0), ..good() }),
+            ("docker.sock", Findings { in_reach: vec!["/var/run/docker.sock".into()], ..good() }),
+        ];
+        for (named, found) in worse {
+            let told = judge(&found, false).unwrap_err().to_string();
+            assert!(told.contains(named), "{named}: {told}");
+        }
+    }
 }

@@ -186,14 +186,21 @@ impl Asked<'_> {
         let no_new = |option: &String| option.starts_with("no-new-privileges") && !option.ends_with("false");
         let namespaces =
             [&made_host.pid_mode, &made_host.ipc_mode, &made_host.uts_mode, &made_host.userns_mode];
+        let shared = |mode: &String| mode == "host" || mode.starts_with("container:") || mode == "shareable";
         let rules = [
             (made_host.network_mode == asked.network_mode, "network none"),
             (dropped && !added, "no capabilities"),
             (options.clone().any(no_new), "no new privileges"),
             (made_host.privileged != Some(true), "not privileged"),
-            (made_host.devices.iter().flatten().next().is_none(), "no devices"),
+            (no_devices(made_host), "no devices"),
             (!options.clone().any(|option| option.ends_with("unconfined")), "confined system calls"),
-            (namespaces.into_iter().flatten().all(|mode| mode != "host"), "every namespace its own"),
+            (hides_the_machine(made_host), "the machine's own settings hidden"),
+            (namespaces.into_iter().flatten().all(|mode| !shared(mode)), "every namespace its own"),
+            (
+                !options.clone().any(|option| option == "label=disable" || option == "label:disable"),
+                "its label",
+            ),
+            (made_host.runtime.as_deref() == self.runtime || self.runtime.is_none(), "the runtime"),
             (made_host.readonly_rootfs == Some(true), "a read-only root"),
             (made_host.pids_limit == asked.pids_limit, "the limit of processes"),
             (made_host.memory == asked.memory, "the limit of memory"),
@@ -202,12 +209,18 @@ impl Asked<'_> {
                 made.config.as_ref().and_then(|c| c.user.as_deref()) == self.body().user.as_deref(),
                 "its own user",
             ),
-            (self.only_our_mounts(made), "no other mounts"),
+            (self.only_our_mounts(made) && self.only_our_binds(made_host), "no other mounts"),
         ];
         match rules.into_iter().find(|(holds, _)| !holds) {
             Some((_, rule)) => Err(refused(rule)),
             None => Ok(()),
         }
+    }
+
+    /// No folder of the machine, by whichever of the three ways it can be asked for.
+    fn only_our_binds(&self, made: &HostConfig) -> bool {
+        let ours = |bind: &String| bind.starts_with(&format!("{}:", self.volume)) && bind.ends_with(":ro");
+        made.volumes_from.iter().flatten().next().is_none() && made.binds.iter().flatten().all(ours)
     }
 
     fn only_our_mounts(&self, made: &ContainerInspectResponse) -> bool {
@@ -216,6 +229,20 @@ impl Asked<'_> {
             _ => mount.name.as_deref() == Some(self.volume) && mount.rw == Some(false),
         })
     }
+}
+
+fn no_devices(made: &HostConfig) -> bool {
+    made.devices.iter().flatten().next().is_none()
+        && made.device_requests.iter().flatten().next().is_none()
+        && made.device_cgroup_rules.iter().flatten().next().is_none()
+}
+
+/// An engine that tells which files of the kernel it hides must hide some, and sets none of the kernel's switches.
+fn hides_the_machine(made: &HostConfig) -> bool {
+    let told = |paths: &Option<Vec<String>>| paths.as_ref().is_none_or(|paths| !paths.is_empty());
+    told(&made.masked_paths)
+        && told(&made.readonly_paths)
+        && made.sysctls.as_ref().is_none_or(HashMap::is_empty)
 }
 
 fn refused(rule: &str) -> SandboxError {

@@ -39,6 +39,12 @@ pub struct Findings {
     pub no_new_privileges: Option<bool>,
     /// The root file system takes no file.
     pub read_only_root: bool,
+    /// How system calls are filtered, by the kernel's number: 0 is not at all; `None` where it does not say.
+    #[serde(default)]
+    pub seccomp: Option<u8>,
+    /// Things of the machine that are in reach: the engine's socket, a disk, a control group that can be written.
+    #[serde(default)]
+    pub in_reach: Vec<String>,
 }
 
 /// What can be wrong with a stream.

@@ -5,7 +5,7 @@ use super::Undone;
 use crate::{
     domain::{
         Actor, Entry, InstallationId, Limits, Number, Repo, Sha, State, Timestamp, UserId,
-        policy::Survey,
+        policy::{Survey, exposure::Handed},
         session::{self, Ending, Request, RoundEnd, Spent, Start, Step, Subject, Thread},
         step,
         trust::Permission,
@@ -42,6 +42,7 @@ impl Pushed {
             description: None,
             flags: Vec::new(),
             survey: Survey::default(),
+            handed: Handed::default(),
             ask_first: false,
             takes_in: None,
             rewrites: false,

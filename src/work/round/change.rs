@@ -3,7 +3,7 @@
 use crate::{
     domain::{
         Sha, State,
-        policy::{Flag, Ruling, Survey, exposure, rule, survey},
+        policy::{Flag, Ruling, Survey, rule, survey},
         repo_config::Update,
         say,
         session::{Cause, Ending},
@@ -152,8 +152,8 @@ impl Change {
             self.keep(&self.first_tree, &tree).await?;
         }
         let tainted = facts.tainted || facts.reads_strangers();
-        let exposed = tainted && self.is_exposed().await?;
-        let ask_first = self.parts.house.holds.ask.asks(tainted, exposed);
+        let handed = self.handed(&tree).await?;
+        let ask_first = self.parts.house.holds.ask.asks(tainted, !handed.is_empty());
         if ask_first {
             // Whoever is asked sees it, and a stop does not throw it away.
             self.keep(&self.before().await?, &tree).await?;
@@ -165,22 +165,11 @@ impl Change {
             description,
             flags,
             survey,
+            handed,
             ask_first,
             takes_in,
             rewrites,
         })
-    }
-
-    /// Would CI hand the change something worth having? By the base's workflows.
-    async fn is_exposed(&self) -> Result<bool, Halt> {
-        let base = self.state.facts.base.sha.as_ref().unwrap_or(&self.start);
-        let mut workflows = Vec::new();
-        let paths = self.mirror.paths(base, exposure::WORKFLOWS, exposure::MOST_WORKFLOWS).await?;
-        for path in paths.iter().filter(|path| exposure::is_workflow(path)) {
-            let file = self.mirror.file(base, path, exposure::WORKFLOW).await?.unwrap_or_default();
-            workflows.push(String::from_utf8_lossy(&file).into_owned());
-        }
-        Ok(exposure::is_exposed(workflows.iter().map(String::as_str)))
     }
 
     async fn made(&self, tree: &Sha, parents: &[Sha], summary: &str) -> Result<Sha, Halt> {

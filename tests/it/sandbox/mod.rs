@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod altered;
 mod attacks;
 mod inside;
 mod life;

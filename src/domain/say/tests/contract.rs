@@ -109,6 +109,18 @@ prop_compose! {
                 .collect();
             let failure = Failure { check: texts[6].clone(), line: texts[7].clone(), excerpt: texts[8].repeat(50), url: Some(texts[9].clone()), ..red() };
             facts.failures = vec![failure; failures];
+            let job = Job {
+                workflow: texts[1].clone(),
+                job: texts[2].clone(),
+                event: texts[3].clone(),
+                secrets: vec![texts[4].clone(), texts[5].clone()],
+                permissions: Permissions::Each([(texts[6].clone(), texts[7].clone())].into()),
+                environment: has_remark.then(|| texts[8].clone()),
+                runner: texts[9].clone(),
+                self_hosted: public,
+                unread: stopping.then(|| texts[10].clone()),
+            };
+            facts.handed = Handed { jobs: vec![job; failures], more: rounds };
             facts.rounds = vec![RoundNote { number: round, cause: Cause::Review, commit: None, result: texts[10].clone() }; rounds];
         })
     }

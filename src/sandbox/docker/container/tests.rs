@@ -39,7 +39,7 @@ fn whatever_the_engine_leaves_out_is_noticed() {
     assert!(asked.compare(&good).is_ok());
 
     type Weaken = fn(&mut HostConfig);
-    let weaker: [(&str, Weaken); 17] = [
+    let weaker: [(&str, Weaken); 30] = [
         ("network", |h| h.network_mode = Some("bridge".into())),
         ("network", |h| h.network_mode = Some("host".into())),
         ("capabilities", |h| h.cap_add = Some(vec!["SYS_ADMIN".into()])),
@@ -57,6 +57,19 @@ fn whatever_the_engine_leaves_out_is_noticed() {
         ("devices", |h| h.devices = Some(vec![Default::default()])),
         ("confined", |h| h.security_opt.as_mut().unwrap().push("seccomp=unconfined".into())),
         ("processor", |h| h.nano_cpus = Some(0)),
+        ("confined", |h| h.security_opt.as_mut().unwrap().push("apparmor=unconfined".into())),
+        ("confined", |h| h.security_opt.as_mut().unwrap().push("systempaths=unconfined".into())),
+        ("label", |h| h.security_opt.as_mut().unwrap().push("label=disable".into())),
+        ("namespace", |h| h.pid_mode = Some("container:abc".into())),
+        ("namespace", |h| h.ipc_mode = Some("shareable".into())),
+        ("namespace", |h| h.userns_mode = Some("host".into())),
+        ("settings", |h| h.masked_paths = Some(Vec::new())),
+        ("settings", |h| h.readonly_paths = Some(Vec::new())),
+        ("settings", |h| h.sysctls = Some([("kernel.core_pattern".to_owned(), "|/x".to_owned())].into())),
+        ("devices", |h| h.device_requests = Some(vec![Default::default()])),
+        ("devices", |h| h.device_cgroup_rules = Some(vec!["a *:* rwm".into()])),
+        ("mounts", |h| h.binds = Some(vec!["/var/run/docker.sock:/var/run/docker.sock".into()])),
+        ("mounts", |h| h.volumes_from = Some(vec!["other".into()])),
     ];
     for (rule, weaken) in weaker {
         let mut made = good.clone();

@@ -39,6 +39,13 @@ pub(super) fn while_it_works() -> Chapter {
             "For a moment, between the round and its checks.",
             &state(Phase::Publishing { commit: sha('a'), tree: sha('b') }),
         ),
+        comment(
+            "Its push, where CI hands it something",
+            "In a private repository nobody is asked: where strangers' text was read it is said before the push.",
+            &with(state(Phase::Publishing { commit: sha('a'), tree: sha('b') }), |facts| {
+                (facts.tainted, facts.handed) = (true, handed());
+            }),
+        ),
         comment("CI again", "The second round is pushed.", &watching()),
         comment(
             "Something waits behind it",
