@@ -256,5 +256,6 @@ async fn parts(
         engine,
         settings: operator,
         house,
+        disk: None,
     })
 }

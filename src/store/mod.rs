@@ -11,6 +11,7 @@ mod carried;
 mod commits;
 mod db;
 mod deliveries;
+mod disk;
 mod effects;
 mod error;
 mod examine;
@@ -19,15 +20,22 @@ mod journal;
 mod leases;
 mod lists;
 mod outcomes;
+mod places;
 mod spending;
+mod taking;
 #[cfg(test)]
 pub(crate) mod tests;
+mod turns;
 mod types;
 
 pub use carried::Carried;
+pub use disk::DiskMark;
 pub use error::StoreError;
-pub use examine::{Examined, examine};
+pub use examine::{Examined, examine, examine_quarantine};
 pub use outcomes::Flake;
+pub use places::{Place, Running};
+pub use taking::{Taken, Unreadable};
+pub use turns::{Missed, Patience};
 pub use types::{
     Acceptance, Advance, Claimed, Delivery, EffectRow, Fate, JournalLine, Kept, Lease, NewSession, Settled,
     Shown, Stepped, Summary, Unread,

@@ -13,6 +13,7 @@ mod crossings;
 mod deliveries;
 mod explain;
 mod forge;
+mod inbox;
 mod keeping_up;
 mod labels;
 mod life;

@@ -4,9 +4,11 @@ mod crash;
 mod deliveries;
 mod leases;
 mod opening;
+mod places;
 mod postgres;
 mod records;
 mod steps;
+mod taking;
 
 use super::{Acceptance, Claimed, Fate, NewSession, Store};
 use crate::domain::{

@@ -1,0 +1,18 @@
+//! A PostgreSQL of these tests' own.
+
+use tempfile::TempDir;
+
+/// The store's tests have the same.
+#[path = "../../../src/store/tests/postgres.rs"]
+mod cluster;
+
+/// A database.
+pub struct Place {
+    url: String,
+    _folder: Option<TempDir>,
+}
+
+/// The address of an empty database, or none where PostgreSQL is not installed.
+pub async fn database() -> Option<String> {
+    Some(cluster::place().await?.url)
+}
