@@ -78,8 +78,7 @@ async fn quarantine(url: &str, limit: i64) -> Result<(u64, Vec<Unreadable>), Sto
         }
         Some(path) => {
             let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-            let mut connection =
-                SqliteConnectOptions::new().filename(path).read_only(true).connect().await?;
+            let mut connection = SqliteConnectOptions::new().filename(path).read_only(true).connect().await?;
             let count = sqlx::query_scalar(taking::QUARANTINE).fetch_one(&mut connection).await?;
             let rows = sqlx::query_as(taking::QUARANTINED).bind(limit).fetch_all(&mut connection).await?;
             (count, rows)

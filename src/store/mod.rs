@@ -35,7 +35,7 @@ pub use examine::{Examined, examine, examine_quarantine};
 pub use outcomes::Flake;
 pub use places::{Place, Running};
 pub use taking::{Taken, Unreadable};
-pub use turns::{Missed, Patience};
+pub use turns::{Missed, Pauses};
 pub use types::{
     Acceptance, Advance, Claimed, Delivery, EffectRow, Fate, JournalLine, Kept, Lease, NewSession, Settled,
     Shown, Stepped, Summary, Unread,

@@ -83,12 +83,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when another holder has the session.
-    pub async fn take_place(
-        &self,
-        lease: &Lease,
-        owner: &str,
-        caps: &Running,
-    ) -> Result<Place, StoreError> {
+    pub async fn take_place(&self, lease: &Lease, owner: &str, caps: &Running) -> Result<Place, StoreError> {
         let Fenced { mut tx, now, installation, repo } = self.fenced(lease).await?;
         lock(&mut tx, OF_NODE, owner).await?;
         lock(&mut tx, OF_INSTALLATION, &installation.to_string()).await?;

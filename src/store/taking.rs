@@ -15,7 +15,8 @@ use std::time::Duration;
 /// worth having, an hour of silence is not.
 const ORDERED_TRIES: i64 = 8;
 
-const DUE: &str = "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE fate IS NULL AND not_before <= $1 LIMIT 1) due";
+const DUE: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE fate IS NULL AND not_before <= $1 LIMIT 1) due";
 const TAKE: &str = "UPDATE deliveries SET not_before = $2, taken_by = $3, tries = tries + 1 WHERE seq IN ( \
       SELECT d.seq FROM deliveries d WHERE d.fate IS NULL AND d.not_before <= $1 AND NOT EXISTS ( \
         SELECT 1 FROM deliveries e \

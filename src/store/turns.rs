@@ -28,10 +28,11 @@ const NOTE_PG: &str = "INSERT INTO missed (guid, hook, at) \
 const CAME: &str = "DELETE FROM missed WHERE guid = $1";
 const FORGET: &str = "DELETE FROM missed WHERE at < $1 \
     OR EXISTS (SELECT 1 FROM deliveries WHERE deliveries.guid = missed.guid)";
-const DUE: &str = "SELECT guid, hook, at FROM missed WHERE times < $1 AND (asked IS NULL OR asked <= $2) \
-    ORDER BY at, hook LIMIT $3";
-const ASK: &str = "UPDATE missed SET times = times + 1, asked = $2 WHERE guid = $1 AND times < $3 \
-    AND (asked IS NULL OR asked <= $4) AND NOT EXISTS (SELECT 1 FROM deliveries WHERE guid = $1)";
+const DUE: &str = "SELECT guid, hook, at FROM missed WHERE times = 0 OR (times = 1 AND asked <= $1) \
+    OR (times = 2 AND asked <= $2) OR (times = 3 AND asked <= $3) ORDER BY at, hook LIMIT $4";
+const ASK: &str = "UPDATE missed SET times = times + 1, asked = $2 WHERE guid = $1 \
+    AND (times = 0 OR (times = 1 AND asked <= $3) OR (times = 2 AND asked <= $4) OR (times = 3 AND asked <= $5)) \
+    AND NOT EXISTS (SELECT 1 FROM deliveries WHERE guid = $1)";
 
 /// A delivery that GitHub could not hand over.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +45,8 @@ pub struct Missed {
     pub at: Timestamp,
 }
 
-/// How often one is asked for, and how long after the last time.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// Times in all.
-    pub times: u32,
-    /// Between two of them.
-    pub pause: Duration,
-}
+/// How long after each asking for a delivery it is asked for again; after the last of them never.
+pub type Pauses = [Duration; 3];
 
 impl Store {
     /// Takes (or prolongs) a turn; gives how far it has come, `Some(None)` where nothing was reached yet. `None`: it is
@@ -127,12 +122,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`] when it cannot be read.
-    pub async fn missed(&self, patience: Patience, limit: u32) -> Result<Vec<Missed>, StoreError> {
-        let db = self.reader().await;
-        let before = db.now().await?.minus(patience.pause).0;
-        let (times, limit) = (i64::from(patience.times), i64::from(limit));
+    pub async fn missed(&self, pauses: &Pauses, limit: u32) -> Result<Vec<Missed>, StoreError> {
+        let (db, limit) = (self.reader().await, i64::from(limit));
+        let now = db.now().await?;
+        let [first, second, third] = pauses.map(|pause| now.minus(pause).0);
         let rows: Vec<(String, i64, i64)> = db!(db, c => sqlx::query_as(DUE)
-            .bind(times).bind(before).bind(limit).fetch_all(c).await)?;
+            .bind(first).bind(second).bind(third).bind(limit).fetch_all(c).await)?;
         let read = |(guid, hook, at): (String, i64, i64)| Missed {
             guid,
             hook: u64::try_from(hook).unwrap_or_default(),
@@ -146,11 +141,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`] when the database cannot be used.
-    pub async fn ask_again(&self, guid: &str, patience: Patience) -> Result<bool, StoreError> {
+    pub async fn ask_again(&self, guid: &str, pauses: &Pauses) -> Result<bool, StoreError> {
         let mut tx = self.begin().await?;
         let now = tx.now().await?;
-        let (times, before) = (i64::from(patience.times), now.minus(patience.pause).0);
-        let asked = run!(&mut tx, sqlx::query(ASK).bind(guid).bind(now.0).bind(times).bind(before))?;
+        let [first, second, third] = pauses.map(|pause| now.minus(pause).0);
+        let asked =
+            run!(&mut tx, sqlx::query(ASK).bind(guid).bind(now.0).bind(first).bind(second).bind(third))?;
         self.commit(tx, Wakes::No).await?;
         Ok(asked == 1)
     }

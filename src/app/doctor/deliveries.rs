@@ -6,8 +6,8 @@ use crate::{
     github::{GitHub, HookDelivery},
     store::{self, Unreadable},
 };
-use secrecy::ExposeSecret;
 use chrono::{DateTime, TimeDelta, Utc};
+use secrecy::ExposeSecret;
 
 const SUBJECT: &str = "deliveries";
 /// GitHub keeps no older ones to be sent again.
@@ -45,7 +45,7 @@ pub(super) async fn failed(patient: &Patient) -> Vec<Finding> {
     let what = format!("{} failed since {}", lost.len(), moment(&oldest.delivered_at));
     vec![
         Finding::warn(SUBJECT, what)
-            .mend("a server that can be reached has each sent again by itself, up to three times;")
+            .mend("a server that can be reached has each sent again by itself, up to four times;")
             .mend("`fixpoint doctor --redeliver` does it now, for all of them"),
     ]
 }

@@ -65,7 +65,8 @@ mod tests {
         let run = |ends: &str| json!({ "repository": repository, "check_run": { "conclusion": ends } });
         assert_eq!((of(run("success")), of(run("failure"))), (None, Some("7 red".into())));
         assert_eq!(of(json!({ "repository": repository, "state": "failure" })), Some("7 red".into()));
-        for odd in [json!(null), json!([1]), json!({ "repository": 7 }), json!({ "issue": { "number": 3 } })] {
+        for odd in [json!(null), json!([1]), json!({ "repository": 7 }), json!({ "issue": { "number": 3 } })]
+        {
             assert_eq!(of(odd), None);
         }
         assert_eq!(thread(b"not JSON"), None);

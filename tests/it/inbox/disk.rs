@@ -17,8 +17,9 @@ impl Small {
     /// None, with a word, where nothing can be mounted.
     fn mount() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o"]).arg(format!("size={SIZE}")).arg("tmpfs");
-        let mounted = mount.arg(folder.path()).output().is_ok_and(|out| out.status.success());
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o"]).arg(format!("size={SIZE}")).arg("tmpfs").arg(folder.path());
+        let mounted = mount.output().is_ok_and(|out| out.status.success());
         if !mounted {
             println!("skipped: a small file system needs the right to mount one");
         }

@@ -161,11 +161,6 @@ impl World {
         let options =
             Options { token_ttl: self.token_ttl, rate_limit: self.rate_limit, ..Options::default() };
         let github = Emulator::start(options).await.expect("the emulator starts");
-        let repo = format!("{}/{}", self.repository.owner, self.repository.name);
-        github.create_repository(self.repository).expect("a repository");
-        github.collaborator(&repo, "alice", Permission::Write).expect("alice may write");
-        let events = github.events();
-        github.open_issue(&repo, "alice", self.title, self.body).expect("an issue");
         let data = self.data.unwrap_or_else(|| folder.path().to_owned());
         let sandboxes = self.sandboxes.unwrap_or_else(|| {
             let program = PathBuf::from(env!("CARGO_BIN_EXE_fixpoint"));
@@ -193,6 +188,12 @@ impl World {
         if !hooks.pull {
             github.deliver_to(&format!("http://{}/webhooks", running.address));
         }
+        // Now that somebody listens: what could not be delivered would be asked for again.
+        let repo = format!("{}/{}", self.repository.owner, self.repository.name);
+        github.create_repository(self.repository).expect("a repository");
+        github.collaborator(&repo, "alice", Permission::Write).expect("alice may write");
+        let events = github.events();
+        github.open_issue(&repo, "alice", self.title, self.body).expect("an issue");
         let store = running.store.clone();
         Fixpoint {
             pulls: hooks.pull,
