@@ -103,7 +103,9 @@ pub(super) async fn webhook(patient: &Patient) -> Vec<Finding> {
         return vec![match hook.url.is_empty() {
             true => Finding::fail(WEBHOOK, "no address is set: GitHub keeps no list of deliveries then")
                 .mend(format!("set any address, such as https://fixpoint.invalid, under {page}, and Active")),
-            false => Finding::ok(WEBHOOK, format!("{url}; not needed, deliveries are read from GitHub's list")),
+            false => {
+                Finding::ok(WEBHOOK, format!("{url}; not needed, deliveries are read from GitHub's list"))
+            }
         }];
     }
     let mut found = Vec::new();

@@ -88,3 +88,12 @@ async fn it_asks_sparingly_while_nothing_happens() {
     assert!(idle.iter().all(|status| *status == 304), "it costs nothing of the hourly limit: {idle:?}");
     t.end().await;
 }
+
+#[test]
+fn no_webhook_secret_is_wanted() {
+    let wants_secret = |text: &str| {
+        let missing = fixpoint::config::Config::parse(text, "fixpoint.toml").unwrap().missing();
+        missing.iter().any(|what| what.contains("webhook_secret"))
+    };
+    assert!(wants_secret("") && !wants_secret("[server]\npull = true"));
+}

@@ -3,6 +3,7 @@
 use tempfile::TempDir;
 
 /// The store's tests have the same.
+#[allow(clippy::print_stderr, reason = "a skipped test says why")]
 #[path = "../../../src/store/tests/postgres.rs"]
 mod cluster;
 
