@@ -257,5 +257,6 @@ async fn parts(
         engine,
         settings: operator,
         house,
+        disk: None,
     })
 }

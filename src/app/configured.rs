@@ -30,14 +30,14 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
     }
     let github = &config.github;
     let key = github.private_key.clone().context("github.private_key_file is not set")?;
-    let secret = github.webhook_secret.clone().context("github.webhook_secret_file is not set")?;
     let engine = engine(config, http)?;
     let sandboxes = sandboxes(config, "").await?;
     let sandbox_words = match config.sandbox.kind {
         Kind::Docker => "no network, no credential",
         Kind::Local => "a local folder, which is no boundary",
     };
-    let mut secrets = vec![key.clone(), secret.clone()];
+    let mut secrets = vec![key.clone()];
+    secrets.extend(github.webhook_secret.clone());
     secrets.extend(config.model.key.clone());
     Ok(Settings {
         listen: config.server.listen.to_string(),
@@ -52,11 +52,21 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
                 private_key: key,
             },
         },
-        webhooks: WebhookSecrets { current: secret, old: github.webhook_secret_old.clone() },
+        webhooks: webhooks(config)?,
+        hooks: work::Hooks { pull: config.server.pull, ..work::Hooks::default() },
         sandboxes,
         work: work(config, &engine.describe(), sandbox_words.to_owned(), secrets),
         engine,
     })
+}
+
+/// What deliveries are signed with, where they are sent here.
+fn webhooks(config: &Config) -> anyhow::Result<Option<WebhookSecrets>> {
+    if config.server.pull {
+        return Ok(None);
+    }
+    let current = config.github.webhook_secret.clone().context("github.webhook_secret_file is not set")?;
+    Ok(Some(WebhookSecrets { current, old: config.github.webhook_secret_old.clone() }))
 }
 
 /// What the operator decided, as the worker needs it.

@@ -57,12 +57,14 @@ pub struct Settings {
     pub database: String,
     /// Mirrors and whatever else is kept in files.
     pub data: PathBuf,
-    /// With less free disk than this no delivery is taken: what is acknowledged must be stored. Bytes.
+    /// With less free disk than this no delivery is taken and no round begins: what is acknowledged must be stored. Bytes.
     pub min_free_disk: u64,
     /// The forge and the App.
     pub github: github::Settings,
-    /// What webhooks are signed with.
-    pub webhooks: WebhookSecrets,
+    /// What webhooks are signed with; `None`: none are taken.
+    pub webhooks: Option<WebhookSecrets>,
+    /// How GitHub's own list of deliveries is used.
+    pub hooks: work::Hooks,
     /// Where rounds run.
     pub sandboxes: Provider,
     /// What thinks.
@@ -133,7 +135,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
     let shutdown = CancellationToken::new();
     let disk = DiskMark { folder: settings.data.clone(), bytes: settings.min_free_disk };
     let mut state = HttpState::new(store.clone(), settings.webhooks).bounded(Bounds::default());
-    state.disk = Some(disk);
+    state.disk = Some(disk.clone());
     let operator = Arc::new(settings.work);
     let house = work::House::new(operator.clone(), settings.engine.models());
     let parts = work::Parts {
@@ -145,11 +147,14 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         engine: settings.engine,
         settings: operator,
         house,
+        disk: Some(disk),
     };
     let stop = shutdown.clone();
     let serving = tokio::spawn(http::serve(listener, state, async move { stop.cancelled().await }));
+    let reading = tokio::spawn(work::read_hooks(parts.clone(), settings.hooks, shutdown.clone()));
     let working = tokio::spawn(work::run(parts, shutdown.clone()));
-    Ok(Running { address, store, shutdown, tasks: vec![serving, working], _presence: presence })
+    let tasks = vec![serving, reading, working];
+    Ok(Running { address, store, shutdown, tasks, _presence: presence })
 }
 
 impl Running {

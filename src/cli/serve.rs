@@ -1,4 +1,5 @@
-//! `fixpoint serve`: takes webhooks and works (or, under the profile that only observes, reads) until it is told to end.
+//! `fixpoint serve`: takes webhooks, or reads them from GitHub's list, and works (under the profile that only observes, reads)
+//! until it is told to end.
 
 use super::logging;
 use crate::{
@@ -15,6 +16,9 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(super) struct Args {
     #[command(flatten)]
     flags: Flags,
+    /// Read deliveries from GitHub's own list instead of taking webhooks: where no port may be opened
+    #[arg(long)]
+    pull: bool,
 }
 
 /// Serves until SIGTERM or SIGINT, then comes to rest within ten seconds.
@@ -22,7 +26,8 @@ pub(super) struct Args {
 /// # Errors
 /// What keeps it from starting, as a sentence for the operator.
 pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let config = Config::load(&args.flags)?;
+    let mut config = Config::load(&args.flags)?;
+    config.server.pull |= args.pull;
     logging::start(&config.log)?;
     let http = app::http_client()?;
     if config.profile == Profile::Observe {
@@ -39,7 +44,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let proof = proof.context("a sandbox was tried and is not one; `fixpoint doctor` looks at all of it")?;
     tracing::info!("sandbox: {proof}");
     let running = app::start(settings, http).await?;
-    tracing::info!(address = %running.address, "fixpoint is listening");
+    let does = if config.server.pull { "fixpoint asks for deliveries" } else { "fixpoint is listening" };
+    tracing::info!(address = %running.address, "{does}");
     told_to_end().await?;
     running.stop().await;
     Ok(ExitCode::SUCCESS)

@@ -214,10 +214,11 @@ impl Config {
     /// What `fixpoint serve` cannot do without and is not set, a sentence each.
     pub fn missing(&self) -> Vec<String> {
         let github = &self.github;
+        let signed = self.server.pull || github.webhook_secret.is_some();
         let wants = [
             ("github.app_id", github.app_id.is_some(), "the App's id, from its settings page"),
             ("github.private_key_file", github.private_key.is_some(), "the App's private key, a PEM file"),
-            ("github.webhook_secret_file", github.webhook_secret.is_some(), "the App's webhook secret"),
+            ("github.webhook_secret_file", signed, "the App's webhook secret"),
             ("model.key_file", !self.model.needs_key() || self.model.key.is_some(), "the model's key"),
         ];
         let missing = wants.into_iter().filter(|(_, there, _)| !there);

@@ -15,6 +15,11 @@ pub struct Server {
     #[config(default = "127.0.0.1:3000", env = "FIXPOINT_SERVER_LISTEN")]
     pub listen: SocketAddr,
 
+    /// Where no port may be opened: deliveries are read from GitHub's own list of them, and no webhook secret is needed.
+    /// Then only the health answers are served.
+    #[config(default = false, env = "FIXPOINT_SERVER_PULL")]
+    pub pull: bool,
+
     /// Under which address people reach it. Without one no message links to a page.
     #[config(env = "FIXPOINT_SERVER_PUBLIC_URL")]
     pub public_url: Option<Url>,

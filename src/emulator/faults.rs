@@ -96,6 +96,24 @@ pub struct HookFault {
     pub times: u32,
     /// What happens to those.
     pub astray: Astray,
+    /// Of a hundred so many are struck, spread evenly, and none that is sent again.
+    #[serde(default)]
+    pub share: Option<u32>,
+    /// How many it has seen.
+    #[serde(default, skip)]
+    seen: u32,
+}
+
+impl HookFault {
+    /// Does it strike this one? Each hundred is gone through in steps that meet every number once.
+    fn strikes(&mut self, event: &str, again: bool) -> bool {
+        if self.event.as_deref().is_some_and(|only| only != event) {
+            return false;
+        }
+        let Some(share) = self.share else { return true };
+        self.seen = self.seen.wrapping_add(1);
+        !again && self.seen.wrapping_mul(37) % 100 < share
+    }
 }
 
 #[derive(Debug, Default)]
@@ -120,7 +138,14 @@ impl Faults {
 
     /// Adds a rule for webhooks.
     pub fn astray(&self, event: Option<&str>, times: u32, astray: Astray) {
-        self.rules().hooks.push(HookFault { event: event.map(String::from), times, astray });
+        let event = event.map(String::from);
+        self.rules().hooks.push(HookFault { event, times, astray, share: None, seen: 0 });
+    }
+
+    /// Adds a rule that strikes so many of a hundred webhooks; what is sent again comes through.
+    pub fn astray_share(&self, share: u32, astray: Astray) {
+        let rule = HookFault { event: None, times: u32::MAX, astray, share: Some(share), seen: 0 };
+        self.rules().hooks.push(rule);
     }
 
     /// Ends all trouble.
@@ -149,10 +174,9 @@ impl Faults {
         Some(trouble)
     }
 
-    pub(crate) fn strike_hook(&self, event: &str) -> Option<Astray> {
+    pub(crate) fn strike_hook(&self, event: &str, again: bool) -> Option<Astray> {
         let mut rules = self.rules();
-        let at =
-            rules.hooks.iter().position(|rule| rule.event.as_deref().is_none_or(|only| only == event))?;
+        let at = rules.hooks.iter_mut().position(|rule| rule.strikes(event, again))?;
         let rule = &mut rules.hooks[at];
         rule.times = rule.times.saturating_sub(1);
         let astray = rule.astray.clone();

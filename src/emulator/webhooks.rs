@@ -91,7 +91,7 @@ impl World {
 pub(crate) async fn deliver(hub: Arc<Hub>, mut hooks: mpsc::UnboundedReceiver<Hook>) {
     let mut held_back: Option<Hook> = None;
     while let Some(hook) = hooks.recv().await {
-        match hub.faults.strike_hook(&hook.event) {
+        match hub.faults.strike_hook(&hook.event, hook.redelivery) {
             None => send(&hub, hook).await,
             Some(Astray::Drop) => record(&hub, &hook, 0, Duration::ZERO, String::new()),
             Some(Astray::Duplicate) => {

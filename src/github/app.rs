@@ -6,6 +6,7 @@ use crate::domain::{Actor, InstallationId, Repo, RepoId, Timestamp};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The App itself.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct HookDelivery {
     pub delivered_at: String,
     /// Whether the answer was a success.
     pub ok: bool,
+    /// It was sent again, by hand or because it was asked for.
+    pub again: bool,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +79,18 @@ struct DeliveryRow {
     /// 0 where no answer came.
     #[serde(default)]
     status_code: u16,
+    #[serde(default)]
+    redelivery: bool,
+}
+
+#[derive(Deserialize)]
+struct SentRow {
+    request: RequestRow,
+}
+
+#[derive(Deserialize)]
+struct RequestRow {
+    payload: Box<serde_json::value::RawValue>,
 }
 
 /// GitHub keeps three days of deliveries; a hundred pages of a hundred are more than a host that was down is asked
@@ -147,6 +162,16 @@ impl GitHub {
         Ok((id, Repo { id: row.id, owner: owner.to_owned(), name: row.name }))
     }
 
+    /// The payload of a delivery, as it was sent (or could not be).
+    ///
+    /// # Errors
+    /// [`GitHubError::NotFound`] where GitHub does not keep it any more.
+    pub async fn delivered(&self, id: u64) -> Result<Vec<u8>, GitHubError> {
+        let url = self.as_app.url(["app", "hook", "deliveries", &id.to_string()]);
+        let row: SentRow = self.as_app.get_as_it_is(&url).await?;
+        Ok(row.request.payload.get().as_bytes().to_vec())
+    }
+
     /// Has a delivery sent again.
     ///
     /// # Errors
@@ -186,6 +211,26 @@ impl Repository {
     }
 }
 
+impl HookDelivery {
+    /// When it was sent, by GitHub's clock.
+    pub fn at(&self) -> Option<Timestamp> {
+        let at = chrono::DateTime::parse_from_rfc3339(&self.delivered_at).ok()?;
+        Some(Timestamp(at.timestamp_millis()))
+    }
+
+    /// The newest attempt of each delivery of which none came through; newest first, as the list is.
+    pub fn lost(all: &[Self]) -> Vec<&Self> {
+        let mut came: BTreeMap<&str, bool> = BTreeMap::new();
+        for attempt in all {
+            *came.entry(&attempt.guid).or_default() |= attempt.ok;
+        }
+        let mut seen = BTreeSet::new();
+        all.iter()
+            .filter(|attempt| !came[attempt.guid.as_str()] && seen.insert(attempt.guid.as_str()))
+            .collect()
+    }
+}
+
 impl From<DeliveryRow> for HookDelivery {
     fn from(row: DeliveryRow) -> Self {
         Self {
@@ -194,6 +239,7 @@ impl From<DeliveryRow> for HookDelivery {
             event: row.event,
             delivered_at: row.delivered_at,
             ok: (200..300).contains(&row.status_code),
+            again: row.redelivery,
         }
     }
 }

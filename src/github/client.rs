@@ -44,6 +44,12 @@ impl Client {
         decode(url, &body)
     }
 
+    /// A read whose answer is taken as it was written, nulls included.
+    pub(super) async fn get_as_it_is<T: DeserializeOwned>(&self, url: &Url) -> Result<T, GitHubError> {
+        let (_, body) = self.send(Method::GET, url, None).await?;
+        serde_json::from_slice(&body).map_err(|e| unreadable(url, &e))
+    }
+
     /// A read of what may be missing or hidden.
     pub(super) async fn find<T: DeserializeOwned>(&self, url: &Url) -> Result<Option<T>, GitHubError> {
         match self.get(url).await {

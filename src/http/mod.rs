@@ -15,7 +15,7 @@ mod signature;
 mod tests;
 mod webhook;
 
-pub use health::DiskMark;
+pub use crate::store::DiskMark;
 pub use listen::serve;
 pub use observe::serve as serve_observed;
 pub use signature::WebhookSecrets;
@@ -33,9 +33,9 @@ use tokio::sync::Semaphore;
 pub struct HttpState {
     /// Where deliveries are kept.
     pub store: Store,
-    /// What deliveries are signed with.
-    pub secrets: Arc<WebhookSecrets>,
-    /// Below this much free space the server is not ready.
+    /// What deliveries are signed with; `None`: none are taken here.
+    pub secrets: Option<Arc<WebhookSecrets>>,
+    /// Below this much free space the server is not ready and takes no delivery.
     pub disk: Option<DiskMark>,
     /// Bounds on what strangers may hold.
     pub bounds: Bounds,
@@ -79,10 +79,10 @@ impl Default for Bounds {
 
 impl HttpState {
     /// With the usual bounds and no disk mark.
-    pub fn new(store: Store, secrets: WebhookSecrets) -> Self {
+    pub fn new(store: Store, secrets: impl Into<Option<WebhookSecrets>>) -> Self {
         let bounds = Bounds::default();
         let bytes = Arc::new(Semaphore::new(bounds.bytes));
-        Self { store, secrets: Arc::new(secrets), disk: None, bounds, bytes }
+        Self { store, secrets: secrets.into().map(Arc::new), disk: None, bounds, bytes }
     }
 
     /// With other bounds.

@@ -3,7 +3,7 @@
 //! The sentences are for the operator, who reads them in the App's list of deliveries at GitHub.
 
 use super::{HttpState, body};
-use crate::store::Kept;
+use crate::store::{DiskMark, Kept};
 use axum::{
     body::Body,
     extract::State,
@@ -30,10 +30,18 @@ pub(super) async fn receive(State(state): State<HttpState>, request: Request<Bod
 }
 
 async fn keep(state: &HttpState, request: Request<Body>) -> Result<Refusal, Refusal> {
+    let Some(secrets) = &state.secrets else {
+        return Err((StatusCode::NOT_FOUND, "no webhooks are taken here: they are read from GitHub's list"));
+    };
+    // Before anything is read: a disk this full may still take the row, but not what would follow from it.
+    if let Some(problem) = state.disk.as_ref().and_then(DiskMark::problem) {
+        tracing::warn!(problem, "a delivery is refused");
+        return Err((StatusCode::SERVICE_UNAVAILABLE, "the disk is full, send it again later"));
+    }
     let (parts, body) = request.into_parts();
     let headers = Headers::read(&parts.headers)?;
     let body = body::read(body, state).await.map_err(body::Unread::answer)?;
-    if !state.secrets.verify(&body.bytes, headers.signature) {
+    if !secrets.verify(&body.bytes, headers.signature) {
         return Err((
             StatusCode::UNAUTHORIZED,
             "the signature does not match: compare the App's webhook secret with `github.webhook_secret`",

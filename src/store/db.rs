@@ -6,7 +6,7 @@
 use super::StoreError;
 use crate::domain::Timestamp;
 use sqlx::{
-    PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     migrate::{MigrateError, Migrator},
     postgres::PgPoolOptions,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -116,7 +116,13 @@ pub(super) async fn open_sqlite(path: &Path) -> Result<(Db, Db), StoreError> {
         .busy_timeout(PATIENCE)
         .pragma("journal_size_limit", SQLITE_LOG_BYTES)
         .foreign_keys(true);
-    let pool = SqlitePoolOptions::new().acquire_timeout(PATIENCE).idle_timeout(None).max_lifetime(None);
+    // On a full disk SQLite ends the transaction by itself. The connection then believes in one that is not there, and would
+    // refuse every other from there on: it is replaced.
+    let pool = SqlitePoolOptions::new()
+        .acquire_timeout(PATIENCE)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .before_acquire(|connection, _| Box::pin(async move { Ok(!connection.is_in_transaction()) }));
     let write = pool.clone().max_connections(1).connect_with(options.clone()).await?;
     SQLITE.run(&write).await.map_err(|e| migration(e, &SQLITE))?;
     let readers = options.pragma("query_only", "ON");

@@ -10,7 +10,7 @@ use super::{
     effects, inbox,
     leases::{self, number},
 };
-use crate::domain::{Audit, Audited, Timestamp};
+use crate::domain::{Audit, Audited, Timestamp, delivery::thread};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -20,8 +20,8 @@ const BATCH: usize = 256;
 /// Deliveries waiting for one: more than that and the webhook's answer would be late in any case.
 const WAITING: usize = 1024;
 
-const KEEP: &str = "INSERT INTO deliveries (guid, event, body, body_hash, at) VALUES ($1, $2, $3, $4, $5) \
-    ON CONFLICT DO NOTHING";
+const KEEP: &str = "INSERT INTO deliveries (guid, event, body, body_hash, at, thread) \
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
 const OPEN: &str = "SELECT guid, event, body, at FROM deliveries WHERE fate IS NULL ORDER BY seq LIMIT $1";
 const ONE: &str = "SELECT guid, event, body, at, fate, reason FROM deliveries WHERE guid = $1";
 const SETTLE: &str = "UPDATE deliveries SET fate = $2, reason = $3 WHERE guid = $1 AND fate IS NULL";
@@ -46,10 +46,11 @@ impl Store {
     /// [`StoreError::Database`] when it is not stored: answer 503.
     pub async fn keep_delivery(&self, guid: &str, event: &str, body: &[u8]) -> Result<Kept, StoreError> {
         let hash = hex::encode(Sha256::digest(body));
+        let thread = thread(body);
         let (answer, kept) = oneshot::channel();
         let (guid, event, body) = (guid.to_owned(), event.to_owned(), body.to_vec());
         let closed = || StoreError::Database("the store is closed".to_owned());
-        let waiting = Waiting { guid, event, body, hash, answer };
+        let waiting = Waiting { guid, event, body, hash, thread, answer };
         self.deliveries.0.send(waiting).await.map_err(|_| closed())?;
         kept.await.map_err(|_| closed())?
     }
@@ -127,7 +128,7 @@ impl Store {
     }
 }
 
-fn delivery((guid, event, body, at): Row) -> Delivery {
+pub(super) fn delivery((guid, event, body, at): Row) -> Delivery {
     Delivery { guid, event, body, at: Timestamp(at) }
 }
 
@@ -182,6 +183,8 @@ struct Waiting {
     event: String,
     body: Vec<u8>,
     hash: String,
+    /// Those of one thread are taken up in order.
+    thread: Option<String>,
     answer: oneshot::Sender<Result<Kept, StoreError>>,
 }
 
@@ -221,7 +224,13 @@ async fn keep(core: &Core, batch: &[Waiting]) -> Result<Vec<Kept>, StoreError> {
     for w in batch {
         let rows = run!(
             &mut tx,
-            sqlx::query(KEEP).bind(&w.guid).bind(&w.event).bind(&w.body).bind(&w.hash).bind(now.0)
+            sqlx::query(KEEP)
+                .bind(&w.guid)
+                .bind(&w.event)
+                .bind(&w.body)
+                .bind(&w.hash)
+                .bind(now.0)
+                .bind(&w.thread)
         )?;
         kept.push(if rows == 1 { Kept::New } else { Kept::Duplicate });
     }

@@ -1,8 +1,9 @@
 //! Looking at a database without making or changing anything in it.
 
 use super::{
-    StoreError,
+    StoreError, Unreadable,
     db::{NOW, NOW_PG, POSTGRES, SQLITE},
+    taking,
 };
 use crate::domain::Timestamp;
 use rustix::fs::{Access, access};
@@ -97,6 +98,34 @@ pub fn writable(url: &str) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
+}
+
+/// How many deliveries were kept that could not be read, and the newest of them.
+///
+/// # Errors
+/// [`StoreError::Database`] when it cannot be reached or read, or is of an older schema.
+pub async fn examine_quarantine(url: &str, limit: u32) -> Result<(u64, Vec<Unreadable>), StoreError> {
+    let late = |_| StoreError::Database("no answer in 10 s".to_owned());
+    tokio::time::timeout(PATIENCE, quarantine(url, i64::from(limit))).await.map_err(late)?
+}
+
+async fn quarantine(url: &str, limit: i64) -> Result<(u64, Vec<Unreadable>), StoreError> {
+    let (count, rows): (i64, Vec<taking::Row>) = match url.strip_prefix("sqlite:") {
+        None => {
+            let mut connection = PgConnection::connect(url).await?;
+            let count = sqlx::query_scalar(taking::QUARANTINE).fetch_one(&mut connection).await?;
+            let rows = sqlx::query_as(taking::QUARANTINED).bind(limit).fetch_all(&mut connection).await?;
+            (count, rows)
+        }
+        Some(path) => {
+            let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+            let mut connection = SqliteConnectOptions::new().filename(path).read_only(true).connect().await?;
+            let count = sqlx::query_scalar(taking::QUARANTINE).fetch_one(&mut connection).await?;
+            let rows = sqlx::query_as(taking::QUARANTINED).bind(limit).fetch_all(&mut connection).await?;
+            (count, rows)
+        }
+    };
+    Ok((u64::try_from(count).unwrap_or_default(), rows.into_iter().map(Unreadable::from).collect()))
 }
 
 fn newest(ours: &Migrator) -> i64 {

@@ -6,6 +6,7 @@
 use super::{
     Claimed, Lease, Store, StoreError, Wakes,
     db::{Tx, db, run},
+    places, taking, turns,
 };
 use crate::domain::{Epoch, SessionId, Sha, State, Timestamp};
 use std::time::Duration;
@@ -13,24 +14,29 @@ use std::time::Duration;
 const INSERT: &str = "INSERT INTO sessions (id, short, installation, repo, owner, name, issue, branch, pull, head, \
     phase, done, wake_at, served, created, updated, first, state) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $13, $13, $14, $14)";
-/// Due and free, longest unserved first. The sets are small and each has its index.
+/// Due and free, longest unserved first. The sets are small and each has its index. A node without a free place takes up
+/// nothing that is at work, and what waits for a place only when no other node has come to it for a while.
 const CLAIM: &str = "UPDATE sessions SET epoch = epoch + 1, lease_owner = $1, lease_until = $2, served = $3, \
-    wake_at = NULL WHERE id = (SELECT id FROM sessions WHERE id IN ( \
+    wake_at = NULL, place = NULL WHERE id = (SELECT id FROM sessions WHERE id IN ( \
       SELECT session FROM inbox WHERE stepped_no IS NULL \
       UNION ALL SELECT session FROM effects WHERE state = 'intended' AND next_at <= $3 \
       UNION ALL SELECT id FROM sessions WHERE wake_at <= $3 \
+        AND (waits_since IS NULL OR $4 OR wake_at <= $3 - $5) \
       UNION ALL SELECT id FROM sessions WHERE lease_until <= $3) \
-    AND (lease_until IS NULL OR lease_until <= $3) ORDER BY served, id LIMIT 1) \
+    AND (lease_until IS NULL OR lease_until <= $3) AND (phase <> 'working' OR $4) ORDER BY served, id LIMIT 1) \
     RETURNING id, epoch, state";
 /// A session that another node is just claiming is passed over instead of waited for.
 const CLAIM_PG: &str = "UPDATE sessions SET epoch = epoch + 1, lease_owner = $1, lease_until = $2, served = $3, \
-    wake_at = NULL WHERE id = (SELECT id FROM sessions WHERE id IN ( \
+    wake_at = NULL, place = NULL WHERE id = (SELECT id FROM sessions WHERE id IN ( \
       SELECT session FROM inbox WHERE stepped_no IS NULL \
       UNION ALL SELECT session FROM effects WHERE state = 'intended' AND next_at <= $3 \
       UNION ALL SELECT id FROM sessions WHERE wake_at <= $3 \
+        AND (waits_since IS NULL OR $4 OR wake_at <= $3 - $5) \
       UNION ALL SELECT id FROM sessions WHERE lease_until <= $3) \
-    AND (lease_until IS NULL OR lease_until <= $3) ORDER BY served, id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) \
+    AND (lease_until IS NULL OR lease_until <= $3) AND (phase <> 'working' OR $4) ORDER BY served, id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) \
     RETURNING id, epoch, state";
+/// Milliseconds that nodes with a free place have to come to a session that waits for one.
+const OTHERS_FIRST: i64 = 15_000;
 const HEARTBEAT: &str = "UPDATE sessions SET lease_until = $3 WHERE id = $1 AND epoch = $2";
 const RELEASE: &str = "UPDATE sessions SET epoch = epoch + 1, lease_owner = NULL, lease_until = NULL, wake_at = $3 \
     WHERE id = $1 AND epoch = $2";
@@ -44,7 +50,9 @@ const FENCE: &str = "SELECT installation, repo FROM sessions WHERE id = $1 AND e
 const FENCE_PG: &str =
     "SELECT installation, repo FROM sessions WHERE id = $1 AND epoch = $2 FOR NO KEY UPDATE";
 const ADVANCE: &str = "UPDATE sessions SET owner = $3, name = $4, branch = $5, pull = $6, head = $7, phase = $8, \
-    done = $9, updated = $10, state = $11 WHERE id = $1 AND epoch = $2";
+    done = $9, updated = $10, state = $11, \
+    place = CASE WHEN $8 IN ('queued', 'working') THEN place END, \
+    waits_since = CASE WHEN $8 = 'queued' THEN waits_since END WHERE id = $1 AND epoch = $2";
 
 /// A fenced transaction, with what holds for its session.
 pub(super) struct Fenced {
@@ -64,12 +72,27 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`] when the database cannot be used.
     pub async fn claim(&self, owner: &str, lease: Duration) -> Result<Option<Claimed>, StoreError> {
+        self.claim_within(owner, lease, u32::MAX).await
+    }
+
+    /// The same on a node with so many places to run in: one that is at work is claimed only with a place for it.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`] when the database cannot be used.
+    pub async fn claim_within(
+        &self,
+        owner: &str,
+        lease: Duration,
+        places: u32,
+    ) -> Result<Option<Claimed>, StoreError> {
         let mut tx = self.begin().await?;
         let now = tx.now().await?;
+        let room = places::room(&mut tx, owner, places, now).await?;
         let sql = tx.pick(CLAIM, CLAIM_PG);
         let until = now.plus(lease).0;
         let row: Option<(String, i64, String)> = db!(&mut tx, c => sqlx::query_as(sql)
-            .bind(owner).bind(until).bind(now.0).fetch_optional(&mut **c).await)?;
+            .bind(owner).bind(until).bind(now.0).bind(room).bind(OTHERS_FIRST)
+            .fetch_optional(&mut **c).await)?;
         let Some((id, epoch, state)) = row else {
             tx.rollback().await?;
             return Ok(None);
@@ -107,7 +130,7 @@ impl Store {
         self.commit(tx, Wakes::Yes).await
     }
 
-    /// Gives back every lease of an owner (at the end of the process): those sessions are due at once.
+    /// Gives back every lease, delivery and turn of an owner (at the end of the process): they are due at once.
     ///
     /// # Errors
     /// [`StoreError::Database`] when the database cannot be used.
@@ -115,10 +138,12 @@ impl Store {
         let mut tx = self.begin().await?;
         let now = tx.now().await?;
         run!(&mut tx, sqlx::query(RELEASE_ALL).bind(owner).bind(now.0))?;
+        run!(&mut tx, sqlx::query(taking::LET_GO).bind(owner))?;
+        run!(&mut tx, sqlx::query(turns::LET_GO).bind(owner))?;
         self.commit(tx, Wakes::Yes).await
     }
 
-    /// Takes every lease from whoever holds it; gives how many there were. Only for a caller that knows all holders to be
+    /// Takes every lease, delivery and turn from whoever holds it; gives how many leases there were. Only for a caller that knows all holders to be
     /// dead: those sessions are due at once, and what a holder that lives after all still writes finds no row.
     ///
     /// # Errors
@@ -127,6 +152,8 @@ impl Store {
         let mut tx = self.begin().await?;
         let now = tx.now().await?;
         let taken = run!(&mut tx, sqlx::query(TAKE_OVER).bind(now.0))?;
+        run!(&mut tx, sqlx::query(taking::LET_ALL_GO))?;
+        run!(&mut tx, sqlx::query(turns::LET_ALL_GO))?;
         self.commit(tx, Wakes::Yes).await?;
         Ok(taken)
     }

@@ -5,7 +5,7 @@ use super::{
     db::db,
     leases::{number, session_id},
 };
-use crate::domain::{InstallationId, Number, Repo, RepoId, Timestamp};
+use crate::domain::{InstallationId, Number, RepoId, Timestamp};
 
 /// A query for summaries: always the same columns.
 macro_rules! summaries {
@@ -30,9 +30,6 @@ const LIVE_PG: &str = summaries!(
 );
 const NEWEST: &str = summaries!("ORDER BY created DESC, id DESC LIMIT $1");
 const NAMED: &str = summaries!("WHERE id = $1 OR short = $1 ORDER BY id LIMIT 2");
-const WORKING: &str = "SELECT count(*), \
-    coalesce(sum(CASE WHEN repo = $1 THEN 1 ELSE 0 END), 0), \
-    coalesce(sum(CASE WHEN installation = $2 THEN 1 ELSE 0 END), 0) FROM sessions WHERE phase = 'working'";
 
 type Row = (String, String, i64);
 
@@ -120,23 +117,6 @@ impl Store {
             db!(self.reader().await, c => sqlx::query_as(NAMED).bind(id).fetch_all(c).await)?;
         let row = rows.pop().filter(|_| rows.is_empty());
         row.map(summary).transpose()
-    }
-
-    /// How many sessions hold a sandbox now: (all, of the repository, of the installation). One whose holder vanished
-    /// counts: it is taken up again.
-    ///
-    /// # Errors
-    /// [`StoreError::Database`] when it cannot be read.
-    pub async fn working(
-        &self,
-        installation: InstallationId,
-        repo: &Repo,
-    ) -> Result<(u32, u32, u32), StoreError> {
-        let (repo, installation) = (number(repo.id.0), number(installation.0));
-        let (all, repo, installation): (i64, i64, i64) = db!(self.reader().await, c => sqlx::query_as(WORKING)
-            .bind(repo).bind(installation).fetch_one(c).await)?;
-        let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
-        Ok((small(all), small(repo), small(installation)))
     }
 
     async fn one(

@@ -13,6 +13,7 @@ mod carried;
 mod commits;
 mod db;
 mod deliveries;
+mod disk;
 mod effects;
 mod error;
 mod examine;
@@ -22,20 +23,27 @@ mod journal;
 mod leases;
 mod lists;
 mod outcomes;
+mod places;
 mod retention;
 mod spending;
+mod taking;
 #[cfg(test)]
 pub(crate) mod tests;
+mod turns;
 mod types;
 
 pub use audit::AuditLine;
 pub use backup::backup;
 pub use carried::Carried;
+pub use disk::DiskMark;
 pub use error::StoreError;
-pub use examine::{Examined, examine, writable};
+pub use examine::{Examined, examine, examine_quarantine, writable};
 pub use forget::{Forgettable, Kept as KeptOf};
 pub use outcomes::Flake;
+pub use places::{Place, Running};
 pub use retention::Retired;
+pub use taking::{Taken, Unreadable};
+pub use turns::{Missed, Pauses};
 pub use types::{
     Acceptance, Advance, Claimed, Delivery, EffectRow, Fate, JournalLine, Kept, Lease, NewSession, Settled,
     Shown, Stepped, Summary, Unread,

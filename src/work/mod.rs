@@ -8,6 +8,7 @@ pub mod action;
 mod drive;
 mod effects;
 mod heal;
+mod hooks;
 mod journal;
 mod keep;
 mod look;
@@ -20,6 +21,8 @@ mod sweep;
 mod task;
 mod worker;
 
+pub use crate::store::Running;
+pub use hooks::{Hooks, run as read_hooks};
 pub use observe::past;
 pub use rules::House;
 pub use seed::seed;
@@ -31,7 +34,7 @@ use crate::{
     git::{GitError, Mirror, Mirrors, Remote},
     github::{App, GitHub, GitHubError, Repository, Scope},
     sandbox::{Provider, SandboxError},
-    store::{Store, StoreError},
+    store::{DiskMark, Store, StoreError},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::OnceCell;
@@ -55,6 +58,8 @@ pub struct Parts {
     pub settings: Arc<Settings>,
     /// What repositories say of themselves.
     pub house: House,
+    /// With less room than this no round begins.
+    pub disk: Option<DiskMark>,
 }
 
 /// What the operator decided.
@@ -109,17 +114,6 @@ pub struct SandboxSize {
     pub pids: u32,
     /// Bytes of the workspace, `/tmp` and home together.
     pub disk: u64,
-}
-
-/// How many sandboxes may run at once.
-#[derive(Clone, Copy, Debug)]
-pub struct Running {
-    /// In all.
-    pub all: u32,
-    /// Of one repository.
-    pub repository: u32,
-    /// Of one installation.
-    pub installation: u32,
 }
 
 /// What may be spent in a day (UTC), in millionths of a dollar.
@@ -198,7 +192,18 @@ impl From<SandboxError> for Halt {
     }
 }
 
+/// On a full disk a round is looked at again after this.
+const FULL_LOOK: Duration = Duration::from_secs(10);
+
 impl Parts {
+    /// Is there room for a round?
+    fn has_room(&self) -> Result<(), Halt> {
+        match self.disk.as_ref().and_then(DiskMark::problem) {
+            None => Ok(()),
+            Some(problem) => Err(Halt::Later(format!("no round begins: {problem}"), FULL_LOOK)),
+        }
+    }
+
     /// The App, asked for once.
     async fn app(&self) -> Result<&App, GitHubError> {
         self.app.get_or_try_init(|| self.github.app()).await

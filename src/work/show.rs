@@ -54,6 +54,7 @@ pub(super) fn context<'a>(
         survey: state.facts.survey.as_ref(),
         sandbox: parts.settings.sandbox_words.as_str(),
         patch: patch.filter(|p| p.len() <= PATCH_IN_MESSAGE && may_be_shown(parts, state, p)),
+        before: None,
         kept: patch.is_some(),
     }
 }
@@ -99,10 +100,9 @@ impl Driver {
     pub(super) async fn status_body(&self) -> Result<String, Halt> {
         let app = self.parts.app().await?;
         let patch = self.parts.store.patch(self.lease.session).await?;
-        let text = say::status(
-            &self.state,
-            &context(&self.parts, app, &self.state, &self.short(), patch.as_deref()),
-        );
+        let (short, before) = (self.short(), self.before().await?);
+        let context = context(&self.parts, app, &self.state, &short, patch.as_deref());
+        let text = say::status(&self.state, &say::Context { before, ..context });
         let text = match self.parts.house.holds.remark() {
             Some(remark) => format!("{text}\n\n{remark}"),
             None => text,
@@ -262,6 +262,14 @@ impl Driver {
             _ => repository.remove_label(number, label).await?,
         }
         self.remember("needs-human", &number.to_string(), wanted).await
+    }
+
+    /// How many come before it, while it waits for a place.
+    pub(super) async fn before(&self) -> Result<Option<u32>, Halt> {
+        match self.state.phase {
+            Phase::Queued => Ok(self.parts.store.before(self.lease.session).await?),
+            _ => Ok(None),
+        }
     }
 
     /// The session as people see it.

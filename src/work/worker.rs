@@ -1,6 +1,6 @@
 //! The loops of a node: deliveries are accepted, due sessions claimed, leftovers swept.
 
-use super::{Parts, accept, drive, keep, sweep};
+use super::{Parts, Settings, accept, drive, keep, sweep};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +31,10 @@ async fn claims(parts: &Parts, shutdown: &CancellationToken) {
         // Waiting begins before the look, so that nothing is missed in between.
         let changed = parts.store.changed();
         let claimed = match driven.len() {
-            0..DRIVEN => parts.store.claim(&parts.settings.owner, parts.settings.lease).await,
+            0..DRIVEN => {
+                let Settings { owner, lease, running, .. } = &*parts.settings;
+                parts.store.claim_within(owner, *lease, running.all).await
+            }
             _ => Ok(None),
         };
         match claimed {

@@ -14,6 +14,7 @@ mod deliveries;
 mod evil;
 mod explain;
 mod forge;
+mod inbox;
 mod keeping_up;
 mod labels;
 mod life;

@@ -4,19 +4,27 @@ use super::{Finding, Patient};
 use crate::{
     domain::{Timestamp, text},
     github::{GitHub, HookDelivery},
+    store::{self, Unreadable},
 };
 use chrono::{DateTime, TimeDelta, Utc};
-use std::collections::BTreeMap;
+use secrecy::ExposeSecret;
 
 const SUBJECT: &str = "deliveries";
 /// GitHub keeps no older ones to be sent again.
 const SINCE: TimeDelta = TimeDelta::days(3);
 /// Sent again at once: more would take a large part of an hour's requests. A second call takes the rest.
 const AT_ONCE: usize = 500;
+/// Of those that could not be read so many are listed.
+const LISTED: u32 = 10;
+/// Characters of a line of that list.
+const LINE: usize = 300;
 
 /// What failed within the last three days and has not come through since.
 pub(super) async fn failed(patient: &Patient) -> Vec<Finding> {
     let Some(github) = patient.usable() else { return Vec::new() };
+    if patient.config.server.pull {
+        return vec![Finding::ok(SUBJECT, "read from GitHub's list, whether or not they came anywhere")];
+    }
     let since = Timestamp((Utc::now() - SINCE).timestamp_millis());
     let all = match github.deliveries(since).await {
         Ok(all) => all,
@@ -27,7 +35,7 @@ pub(super) async fn failed(patient: &Patient) -> Vec<Finding> {
             )];
         }
     };
-    let lost = lost(&all);
+    let lost = HookDelivery::lost(&all);
     let Some(oldest) = lost.last() else {
         return vec![Finding::ok(SUBJECT, format!("none of {} failed in the last three days", all.len()))];
     };
@@ -37,18 +45,31 @@ pub(super) async fn failed(patient: &Patient) -> Vec<Finding> {
     let what = format!("{} failed since {}", lost.len(), moment(&oldest.delivered_at));
     vec![
         Finding::warn(SUBJECT, what)
-            .mend("`fixpoint doctor --redeliver` has them sent again, once the server can be reached"),
+            .mend("a server that can be reached has each sent again by itself, up to four times;")
+            .mend("`fixpoint doctor --redeliver` does it now, for all of them"),
     ]
 }
 
-/// The newest attempt of each delivery of which none came through; newest first.
-fn lost(all: &[HookDelivery]) -> Vec<&HookDelivery> {
-    let mut came: BTreeMap<&str, bool> = BTreeMap::new();
-    for attempt in all {
-        *came.entry(&attempt.guid).or_default() |= attempt.ok;
+/// What was kept and could not be read. Looking covers for what it would have said; why it is so is for a person.
+pub(super) async fn unreadable(patient: &Patient) -> Vec<Finding> {
+    const SUBJECT: &str = "quarantine";
+    let url = patient.config.database.expose_secret();
+    let found = match store::examine_quarantine(url, LISTED).await {
+        // Whether it can be read at all is another check's to say.
+        Err(_) | Ok((0, _)) => return Vec::new(),
+        Ok(found) => found,
+    };
+    let (count, newest) = found;
+    let what = match count {
+        1 => "a delivery was kept that could not be read".to_owned(),
+        more => format!("{more} deliveries were kept that could not be read"),
+    };
+    let mut found = Finding::warn(SUBJECT, what);
+    for Unreadable { guid, event, reason, at } in &newest {
+        let line = format!("{guid} ({event}, {} {}): {reason}", at.day(), at.clock());
+        found = found.mend(text::terminal(&line.chars().take(LINE).collect::<String>()));
     }
-    let mut seen = std::collections::BTreeSet::new();
-    all.iter().filter(|attempt| !came[attempt.guid.as_str()] && seen.insert(attempt.guid.as_str())).collect()
+    vec![found.mend("what each would have said is found by looking; if it is ours to read, please report it")]
 }
 
 async fn send_again(github: &GitHub, lost: &[&HookDelivery]) -> Finding {
@@ -86,6 +107,7 @@ mod tests {
             event: "push".into(),
             delivered_at: "2026-11-27T14:06:31Z".into(),
             ok,
+            again: false,
         };
         let all = [
             attempt(9, "b", false),
@@ -94,7 +116,7 @@ mod tests {
             attempt(6, "c", false),
             attempt(5, "a", false),
         ];
-        assert_eq!(lost(&all).iter().map(|attempt| attempt.id).collect::<Vec<_>>(), [9, 6]);
+        assert_eq!(HookDelivery::lost(&all).iter().map(|attempt| attempt.id).collect::<Vec<_>>(), [9, 6]);
         assert_eq!(moment("2026-11-27T14:06:31Z"), "2026-11-27 14:06 UTC");
     }
 }

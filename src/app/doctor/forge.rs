@@ -99,6 +99,15 @@ pub(super) async fn webhook(patient: &Patient) -> Vec<Finding> {
     let (Ok(app), Ok(hook)) = (github.registration().await, github.hook().await) else { return Vec::new() };
     let page = settings(&app);
     let url = text::terminal(&hook.url);
+    if patient.config.server.pull {
+        return vec![match hook.url.is_empty() {
+            true => Finding::fail(WEBHOOK, "no address is set: GitHub keeps no list of deliveries then")
+                .mend(format!("set any address, such as https://fixpoint.invalid, under {page}, and Active")),
+            false => {
+                Finding::ok(WEBHOOK, format!("{url}; not needed, deliveries are read from GitHub's list"))
+            }
+        }];
+    }
     let mut found = Vec::new();
     let ours = patient.config.server.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/'));
     if hook.url.is_empty() || hook.url.starts_with("https://example.com/") {

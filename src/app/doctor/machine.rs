@@ -123,7 +123,7 @@ pub(super) async fn disk(patient: &Patient) -> Vec<Finding> {
                     SUBJECT,
                     format!("{free_shown} free in {shown}, {} are wanted", size(least)),
                 )
-                .mend("make room, or name another folder with `data_dir`: with less no webhook is taken"),
+                .mend("make room, or name another folder with `data_dir`: with less no webhook is taken and no round begins"),
             }
         }
     };

@@ -79,6 +79,7 @@ pub const CHECKS: &[Check] = &[
     |patient| Box::pin(forge::installations(patient)),
     |patient| Box::pin(repository::all(patient)),
     |patient| Box::pin(deliveries::failed(patient)),
+    |patient| Box::pin(deliveries::unreadable(patient)),
 ];
 
 impl Finding {

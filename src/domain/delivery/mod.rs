@@ -6,11 +6,13 @@
 
 mod payload;
 mod sort;
+mod thread;
 
 #[cfg(test)]
 mod tests;
 
 pub use sort::sort;
+pub use thread::thread;
 
 use crate::domain::{Actor, CommentId, InstallationId, Number, Repo, RepoId, Sha, UserId, command::On};
 

@@ -26,13 +26,14 @@ fn queued(voice: &Voice<'_>) -> Face {
     let lead = if facts.in_merge_queue {
         format!("Waiting: {} is in the merge queue, and nothing is pushed meanwhile.", voice.pull())
     } else if facts.round == 0 {
-        format!("Queued: {} waits for its turn.", voice.pull())
+        format!("Queued: {} {}.", voice.pull(), standing(voice.context.before))
     } else {
         let next = facts.round.saturating_add(1);
         format!(
-            "Queued: round {next} of {} for {} waits for its turn.",
+            "Queued: round {next} of {} for {} {}.",
             voice.rounds().max(next),
-            voice.pull()
+            voice.pull(),
+            standing(voice.context.before)
         )
     };
     Face {
@@ -40,6 +41,18 @@ fn queued(voice: &Voice<'_>) -> Face {
         after: "It goes on by itself.".to_owned(),
         lines: vec![purpose(voice), ways_now(voice), kept(voice)],
         ..Face::default()
+    }
+}
+
+/// Its place in the line. Exact where it is near, coarse where it is far: a comment is not edited for every step.
+fn standing(before: Option<u32>) -> &'static str {
+    match before {
+        None => "waits for its turn",
+        Some(0) => "is next in the queue",
+        Some(1) => "is 2nd in the queue",
+        Some(2) => "is 3rd in the queue",
+        Some(3..10) => "is among the first ten in the queue",
+        Some(_) => "is in the queue, with ten or more before it",
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Context<'a> {
     pub survey: Option<&'a Survey>,
     /// A kept patch that fits into the message.
     pub patch: Option<&'a str>,
+    /// How many come before it, while it waits for a place to run in.
+    pub before: Option<u32>,
     /// A patch is kept, whether or not it stands in the message.
     pub kept: bool,
 }

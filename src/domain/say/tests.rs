@@ -95,6 +95,7 @@ fn context(limits: &Limits) -> Context<'_> {
         session: "97f3c20a1b2c",
         survey: None,
         patch: None,
+        before: None,
         kept: true,
     }
 }

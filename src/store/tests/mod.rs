@@ -7,10 +7,12 @@ mod forget;
 mod leases;
 mod migrations;
 mod opening;
+mod places;
 mod postgres;
 mod records;
 mod retention;
 mod steps;
+mod taking;
 
 use super::{Acceptance, Claimed, Fate, NewSession, Store};
 use crate::domain::{

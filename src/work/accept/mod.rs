@@ -14,14 +14,14 @@ use crate::{
     },
     git::GitError,
     github::GitHubError,
-    store::{Acceptance, Delivery, Fate, NewSession, StoreError, Summary},
+    store::{Acceptance, Delivery, Fate, NewSession, StoreError, Summary, Taken},
 };
-use std::{collections::HashMap, time::Duration};
-use tokio::time::Instant;
+use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Deliveries taken up at once.
-const BATCH: u32 = 100;
+/// Deliveries settled at once: each may wait for GitHub, and a slow answer for one thread must not delay the others.
+const AT_ONCE: usize = 16;
 
 /// A delivery that GitHub keeps us from settling is tried this often, then set aside where people see it.
 const TRIES: u32 = 20;
@@ -42,56 +42,75 @@ pub(super) enum Unsettled {
     Halt(#[from] super::Halt),
     #[error("it is looked at again in a moment")]
     Early(Duration),
+    #[error("nothing came of it in time")]
+    Slow,
 }
 
 /// A delivery's fate and what it writes.
 type Settled = (Fate, Acceptance);
 
-/// Settles deliveries until `shutdown`.
+/// Settles deliveries until `shutdown`; what is not settled by then is given back with the leases. A delivery is this node's
+/// for the span of a lease and not longer: then it is tried again, here or elsewhere.
 pub(super) async fn run(parts: Parts, shutdown: CancellationToken) {
-    let mut waiting: HashMap<String, (u32, Instant)> = HashMap::new();
+    let mut settling = JoinSet::new();
     while !shutdown.is_cancelled() {
+        while settling.try_join_next().is_some() {}
         let changed = parts.store.changed();
-        let open = match parts.store.open_deliveries(BATCH).await {
-            Ok(open) => open,
-            Err(error) => {
-                tracing::error!(%error, "deliveries cannot be read");
-                Vec::new()
-            }
+        let room = AT_ONCE - settling.len();
+        let taken = match room {
+            0 => Ok(Vec::new()),
+            _ => parts.store.take_deliveries(&parts.settings.owner, room, parts.settings.lease).await,
         };
-        waiting.retain(|guid, _| open.iter().any(|d| d.guid == *guid));
-        let mut any = false;
-        for delivery in open {
-            let tries = waiting.get(&delivery.guid).copied();
-            if tries.is_some_and(|(_, next)| next > Instant::now()) {
-                continue;
-            }
-            any = true;
-            let tries = tries.map_or(1, |(n, _)| n + 1);
-            let settled = Box::pin(settle(&parts, &delivery)).await;
-            if let Err(Unsettled::Early(wait)) = settled {
-                waiting.insert(delivery.guid.clone(), (tries - 1, Instant::now() + wait));
-                continue;
-            }
-            if let Err(error) = settled {
-                tracing::warn!(guid = delivery.guid, event = delivery.event, %error, tries, "not settled yet");
-                let wait = Duration::from_millis(500) * 2u32.saturating_pow(tries.min(12));
-                waiting.insert(delivery.guid.clone(), (tries, Instant::now() + wait.min(LONGEST_WAIT)));
-                set_aside(&parts, &delivery, tries, &error).await;
-            }
+        let taken = taken.unwrap_or_else(|error| {
+            tracing::error!(%error, "deliveries cannot be taken up");
+            Vec::new()
+        });
+        let none = taken.is_empty();
+        for one in taken {
+            settling.spawn(take(parts.clone(), one));
         }
-        if !any {
-            idle(changed, &shutdown).await;
+        if none {
+            // With one settled the next of its thread can be taken.
+            tokio::select! {
+                () = idle(changed, &shutdown) => {}
+                Some(_) = settling.join_next(), if !settling.is_empty() => {}
+            }
         }
     }
 }
 
-/// After too many tries a delivery is set aside; looking covers for what it would have said.
-async fn set_aside(parts: &Parts, delivery: &Delivery, tries: u32, error: &Unsettled) {
-    let hopeless = matches!(error, Unsettled::GitHub(e) if e.retry_after().is_none());
-    if tries < TRIES && !(hopeless && tries >= 2) {
-        return;
+/// Settles a delivery, or gives it back for another try.
+async fn take(parts: Parts, Taken { delivery, tries }: Taken) {
+    let settled = tokio::time::timeout(parts.settings.lease, Box::pin(settle(&parts, &delivery))).await;
+    let error = match settled.unwrap_or(Err(Unsettled::Slow)) {
+        Ok(()) => return,
+        Err(error) => error,
+    };
+    let early = match &error {
+        Unsettled::Early(wait) => Some(*wait),
+        _ => None,
+    };
+    if early.is_none() {
+        tracing::warn!(guid = delivery.guid, event = delivery.event, %error, tries, "not settled yet");
+        if is_hopeless(tries, &error) {
+            return set_aside(&parts, &delivery, &error).await;
+        }
     }
+    let wait = Duration::from_millis(500) * 2u32.saturating_pow(tries.min(12));
+    let (pause, counted) = (early.unwrap_or(wait.min(LONGEST_WAIT)), early.is_none());
+    if let Err(error) = parts.store.put_back(&delivery.guid, &parts.settings.owner, pause, counted).await {
+        tracing::warn!(guid = delivery.guid, %error, "the delivery cannot be given back; its claim runs out");
+    }
+}
+
+/// Was it tried often enough? What GitHub refuses for good needs no twenty tries.
+fn is_hopeless(tries: u32, error: &Unsettled) -> bool {
+    let refused = matches!(error, Unsettled::GitHub(e) if e.retry_after().is_none());
+    tries >= TRIES || (refused && tries >= 2)
+}
+
+/// Keeps a delivery where people see it; looking covers for what it would have said.
+async fn set_aside(parts: &Parts, delivery: &Delivery, error: &Unsettled) {
     let fate = Fate::Quarantined(error.to_string());
     if let Err(error) = parts.store.accept(&delivery.guid, &fate, &Acceptance::default()).await {
         tracing::error!(guid = delivery.guid, %error, "the delivery could not be set aside");

@@ -15,10 +15,15 @@ use crate::{
         session::{Ask, Job, LineNote, Message, Request, Spot, Subject},
     },
     github::{App, Repository, ReviewComment, Side},
-    store::Summary,
+    store::{Acceptance, Summary},
     work::{Parts, rules},
 };
 use std::sync::Arc;
+
+/// What keeps count of a thread's requests.
+const ASKED: &str = "asked";
+/// What tells that a thread was told of their end.
+const ENOUGH: &str = "enough";
 
 /// Settles a trigger that came in at `at`.
 pub(super) async fn settle(
@@ -60,8 +65,23 @@ pub(super) async fn settle(
         Asked::Review(id) => asks.reviewed(*id, at).await?,
         Asked::Body | Asked::Comment(_) => asks.said().await?,
     };
+    let fate = match begins(&acceptance) && !asks.counts(&mut acceptance).await? {
+        false => fate,
+        true => {
+            let enough;
+            (enough, acceptance) = asks.enough().await?;
+            enough
+        }
+    };
     acceptance.subjects.extend(key);
     Ok((fate, acceptance))
+}
+
+/// Does it ask for work, and not only for words?
+fn begins(acceptance: &Acceptance) -> bool {
+    let asks = |entry: &Entry| matches!(entry, Entry::Asked { ask: Ask::Run { .. } | Ask::Retry { .. } });
+    acceptance.entries.iter().any(|(_, entry)| asks(entry))
+        || acceptance.session.as_ref().is_some_and(|session| !session.state.is_done())
 }
 
 /// Somebody who may command, and what they said.
@@ -248,6 +268,41 @@ impl Asks<'_> {
         let request = self.request(String::new(), Job::Run);
         let state = begin::state(self.parts, &self.repository, self.installation, &on, request).await?;
         Ok(made(begin::only_answers(state, sentence)))
+    }
+
+    /// What a thread's requests are counted under: one count for an issue and its pull request. Deliveries of a thread are
+    /// settled one after the other, so none is counted beside another.
+    fn counted(&self) -> String {
+        let session = self.live.as_ref().or(self.last.as_ref());
+        let number = session.map_or(self.trigger.number, |session| session.state.facts.thread.number);
+        format!("{ASKED}:{}:{number}:", self.trigger.place.repo.id)
+    }
+
+    /// Counts a request; false: the thread had all that it may have in a day.
+    async fn counts(&self, acceptance: &mut Acceptance) -> Result<bool, Unsettled> {
+        let counted = self.counted();
+        let most = u64::from(self.parts.settings.limits.requests_a_day);
+        if self.parts.store.subjects_today(&counted).await? >= most {
+            return Ok(false);
+        }
+        acceptance.subjects.push(format!("{counted}{}", uuid::Uuid::now_v7()));
+        Ok(true)
+    }
+
+    /// That the thread had enough, said once a day.
+    async fn enough(&self) -> Result<Settled, Unsettled> {
+        let said = format!("{ENOUGH}:{}", self.counted());
+        if self.parts.store.subjects_today(&said).await? > 0 {
+            return Ok(ignored("the thread had all its requests of a day, which was said"));
+        }
+        let most = self.parts.settings.limits.requests_a_day;
+        let sentence = format!(
+            "{most} requests within a day are all that a thread may have here (`limits.requests_a_day`). Nothing is \
+             begun; ask again tomorrow."
+        );
+        let (fate, mut acceptance) = self.answer(sentence).await?;
+        acceptance.subjects.push(format!("{said}{}", uuid::Uuid::now_v7()));
+        Ok((fate, acceptance))
     }
 
     /// Our label was put on an issue.

@@ -65,6 +65,7 @@ impl Driver {
         let app = self.parts.app().await?;
         let short = self.short();
         let context = show::context(&self.parts, app, &self.state, &short, patch.as_deref());
+        let context = say::Context { before: self.before().await?, ..context };
         let text = say::message(message, &self.state, to, &url, &context);
         let body = format!("{text}\n\n{marker}");
         let thread = at.map_or(self.state.facts.thread.number, |at| at.thread);

@@ -6,7 +6,7 @@ mod open;
 mod start;
 
 use super::{
-    Halt,
+    Halt, Settings,
     drive::{After, Driver},
     journal::Notes,
     rules, task,
@@ -16,6 +16,7 @@ use crate::domain::{
     repo_config::PATH,
     session::{Ending, Job, Outcome, RoundEnd, Spent},
 };
+use crate::store::Place;
 pub(super) use change::{Change, Merge};
 use futures::future::{MaybeDone, maybe_done};
 use open::{Opening, Round};
@@ -40,15 +41,15 @@ pub(super) async fn begin(driver: &mut Driver) -> Result<After, Halt> {
         driver.record(Entry::CannotBegin { outcome: Outcome::CannotBegin { why } }).await?;
         return Ok(After::Again);
     }
-    let facts = &driver.state.facts;
-    let (all, of_repo, of_installation) = driver.parts.store.working(facts.installation, &facts.repo).await?;
-    let running = driver.parts.settings.running;
-    if all >= running.all || of_repo >= running.repository || of_installation >= running.installation {
-        return Ok(After::queue(driver.now));
-    }
     if let Some(which) = daily_budget(driver).await? {
         driver.record(Entry::CannotBegin { outcome: Outcome::Budget { which } }).await?;
         return Ok(After::Again);
+    }
+    driver.parts.has_room()?;
+    let Settings { owner, running, .. } = &*driver.parts.settings;
+    if let Place::Waits { before } = driver.parts.store.take_place(&driver.lease, owner, running).await? {
+        tracing::debug!(before, "no place is free");
+        return Ok(After::queue(driver.now));
     }
     match start_point(driver).await? {
         Start::At { base, start } => driver.record(Entry::RoundBegan { base, start }).await?,
@@ -59,6 +60,7 @@ pub(super) async fn begin(driver: &mut Driver) -> Result<After, Halt> {
 
 /// Runs (or resumes) the round of a working session to its end, or until something outside ends it.
 pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
+    driver.parts.has_room()?;
     rules::take_up(&mut driver.parts, &driver.state).await?;
     let change = Change::of(driver).await?;
     if let Some(ending) = change.by_itself().await? {

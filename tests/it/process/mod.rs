@@ -69,3 +69,19 @@ async fn told_to_end_it_gives_back_what_it_holds() {
     machine.until_green().await;
     machine.has_done_everything_once().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c22_a_rolling_restart_under_load_loses_nothing_and_is_quick() {
+    let mut machine = Machine::start(|_| Duration::from_millis(400)).await;
+    machine.comment("/code fix the sum").await;
+    let mut questions = Vec::new();
+    for _ in 0..4 {
+        for _ in 0..12 {
+            questions.push(machine.question().await);
+        }
+        let (status, took) = machine.roll().await;
+        assert!(status.success(), "it ends in order");
+        assert!(took < Duration::from_secs(12), "it took {took:?}");
+    }
+    machine.until_all_is_done_once(&questions).await;
+}

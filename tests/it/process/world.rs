@@ -160,7 +160,20 @@ impl Machine {
 
     /// SIGTERM.
     pub(super) async fn terminate(&mut self) -> ExitStatus {
-        let mut server = self.server.take().expect("a server runs");
+        let server = self.server.take().expect("a server runs");
+        Self::end(server).await
+    }
+
+    /// A new server takes over while the old one still runs, which is then told to end; gives how it ended, and after how
+    /// long.
+    pub(super) async fn roll(&mut self) -> (ExitStatus, Duration) {
+        let old = self.server.take().expect("a server runs");
+        self.serve().await;
+        let begun = Instant::now();
+        (Self::end(old).await, begun.elapsed())
+    }
+
+    async fn end(mut server: Child) -> ExitStatus {
         let id = server.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
         rustix::process::kill_process(id.unwrap(), rustix::process::Signal::TERM).unwrap();
         server.wait().await.unwrap()
@@ -184,6 +197,40 @@ impl Machine {
             store.sessions(1).await.is_ok_and(|sessions| !sessions.is_empty())
         })
         .await;
+    }
+
+    /// A question on a new issue, that is answered at once; gives the issue.
+    pub(super) async fn question(&self) -> u64 {
+        let issue = json!({ "repo": REPO, "login": "alice", "title": "A question", "body": "" });
+        let number = self.ask("open_issue", issue).await.as_u64().unwrap();
+        let comment = json!({ "repo": REPO, "number": number, "login": "alice", "body": "/code status" });
+        self.ask("comment", comment).await;
+        number
+    }
+
+    /// How often we spoke on an issue.
+    async fn answers(&self, number: u64) -> usize {
+        let comments = self.ask("comments", json!({ "repo": REPO, "number": number })).await;
+        comments.as_array().unwrap().iter().filter(|c| c["author"] == "fixpoint[bot]").count()
+    }
+
+    /// Each question is answered once, and the one pull request is ready.
+    pub(super) async fn until_all_is_done_once(&self, questions: &[u64]) {
+        self.until("the pull request is ready", async || {
+            self.ask("pulls", json!({ "repo": REPO })).await[0]["draft"] == false
+        })
+        .await;
+        for number in questions {
+            self.until("a question is answered", async || self.answers(*number).await > 0).await;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        for number in questions {
+            assert_eq!(self.answers(*number).await, 1, "#{number}");
+        }
+        let pulls = self.ask("pulls", json!({ "repo": REPO })).await;
+        assert_eq!(pulls.as_array().unwrap().len(), 1, "{pulls}");
+        let sessions = self.store().await.sessions(1000).await.unwrap();
+        assert_eq!(sessions.len(), 1 + questions.len());
     }
 
     /// How often the model was asked.

@@ -4,6 +4,7 @@
 //! more, and the story is what everybody could see. Git, the database, the sandbox and the wire are real.
 
 pub mod plays;
+pub mod postgres;
 mod story;
 
 pub use story::word;
@@ -54,6 +55,18 @@ pub struct World {
     pub deaf: bool,
     /// How long a model that does not answer is waited for.
     pub patience: Duration,
+    /// How GitHub's list of deliveries is used. Where all is read from it, no webhook is sent.
+    pub hooks: work::Hooks,
+    /// Another database than a new SQLite file.
+    pub database: Option<String>,
+    /// How long leases hold.
+    pub lease: Duration,
+    /// Where data lies; else a folder of its own.
+    pub data: Option<PathBuf>,
+    /// Requests an hour that GitHub answers.
+    pub rate_limit: u32,
+    /// With less free disk nothing is begun.
+    pub min_free_disk: u64,
 }
 
 /// A running fixpoint and the world around it.
@@ -65,6 +78,7 @@ pub struct Fixpoint {
     events: broadcast::Receiver<fixpoint::emulator::Happened>,
     heard: Vec<fixpoint::emulator::Happened>,
     deaf: bool,
+    pulls: bool,
     rebuild: Box<dyn Fn() -> Settings + Send + Sync>,
     // The last to go: everything above lives in it.
     _folder: TempDir,
@@ -103,6 +117,13 @@ impl World {
             token_ttl: Duration::from_secs(3600),
             deaf: false,
             patience: Duration::from_secs(300),
+            hooks: work::Hooks::default(),
+            database: None,
+            // As in earnest: on a busy machine a disk can stand still for many seconds.
+            lease: Duration::from_secs(60),
+            data: None,
+            rate_limit: Options::default().rate_limit,
+            min_free_disk: 1 << 20,
         }
     }
 
@@ -140,25 +161,26 @@ impl World {
             .with_test_writer()
             .try_init();
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let options = Options { token_ttl: self.token_ttl, ..Options::default() };
+        let options =
+            Options { token_ttl: self.token_ttl, rate_limit: self.rate_limit, ..Options::default() };
         let github = Emulator::start(options).await.expect("the emulator starts");
-        let repo = format!("{}/{}", self.repository.owner, self.repository.name);
-        github.create_repository(self.repository).expect("a repository");
-        github.collaborator(&repo, "alice", Permission::Write).expect("alice may write");
-        let events = github.events();
-        github.open_issue(&repo, "alice", self.title, self.body).expect("an issue");
-        let data = folder.path().to_owned();
+        let data = self.data.unwrap_or_else(|| folder.path().to_owned());
         let sandboxes = self.sandboxes.unwrap_or_else(|| {
             let program = PathBuf::from(env!("CARGO_BIN_EXE_fixpoint"));
             Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
         });
         let (hub, limits, rules, models) = (github.clone(), self.limits, self.rules, self.models);
         let (caps, patience) = ((self.daily, self.running), self.patience);
+        let (hooks, database, lease, min_free_disk) =
+            (self.hooks, self.database, self.lease, self.min_free_disk);
         let rebuild = move || {
             let engine = engine(&hub, &models, patience);
-            let settings =
+            let mut settings =
                 settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
-            Settings { engine, ..settings }
+            settings.work.lease = lease;
+            settings.webhooks = settings.webhooks.filter(|_| !hooks.pull);
+            let database = database.clone().unwrap_or(settings.database);
+            Settings { engine, hooks, database, min_free_disk, ..settings }
         };
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
         if self.deaf {
@@ -166,9 +188,18 @@ impl World {
                 github.faults().astray(Some(event), u32::MAX, fixpoint::emulator::Astray::Drop);
             }
         }
-        github.deliver_to(&format!("http://{}/webhooks", running.address));
+        if !hooks.pull {
+            github.deliver_to(&format!("http://{}/webhooks", running.address));
+        }
+        // Now that somebody listens: what could not be delivered would be asked for again.
+        let repo = format!("{}/{}", self.repository.owner, self.repository.name);
+        github.create_repository(self.repository).expect("a repository");
+        github.collaborator(&repo, "alice", Permission::Write).expect("alice may write");
+        let events = github.events();
+        github.open_issue(&repo, "alice", self.title, self.body).expect("an issue");
         let store = running.store.clone();
         Fixpoint {
+            pulls: hooks.pull,
             github,
             store,
             repo,
@@ -225,7 +256,8 @@ fn settings(
                 private_key: SecretString::from(app.private_key_pem.clone()),
             },
         },
-        webhooks: WebhookSecrets { current: secret, old: None },
+        webhooks: Some(WebhookSecrets { current: secret, old: None }),
+        hooks: work::Hooks::default(),
         sandboxes,
         work: work::Settings {
             owner: uuid::Uuid::new_v4().to_string(),
@@ -248,7 +280,6 @@ fn settings(
             sandbox_words: "no network, no credential".to_owned(),
             public_url: None,
             secrets: vec![SecretString::from(SECRET)],
-            // As in earnest: on a busy machine a disk can stand still for many seconds.
             lease: Duration::from_secs(60),
             retention: fixpoint::domain::Retention::default(),
             action: None,
@@ -443,11 +474,23 @@ impl Fixpoint {
 
     /// Ends the process as a shutdown would, then starts it anew over the same data.
     pub async fn restart(&mut self) {
+        self.stop().await;
+        self.serve().await;
+    }
+
+    /// Ends the process as a shutdown would, and starts none.
+    pub async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.stop().await;
         }
-        let running = app::start((self.rebuild)(), client()).await.expect("fixpoint starts again");
-        self.github.deliver_to(&format!("http://{}/webhooks", running.address));
+    }
+
+    /// Starts one over the same data; webhooks go there from now on.
+    pub async fn serve(&mut self) {
+        let running = self.node().await;
+        if !self.pulls {
+            self.github.deliver_to(&format!("http://{}/webhooks", running.address));
+        }
         self.store = running.store.clone();
         self.running = Some(running);
     }
@@ -457,9 +500,19 @@ impl Fixpoint {
         self._folder.path()
     }
 
+    /// One more process over the same data.
+    pub async fn node(&self) -> Running {
+        app::start((self.rebuild)(), client()).await.expect("fixpoint starts again")
+    }
+
     /// The database's address.
     pub fn database(&self) -> String {
-        format!("sqlite:{}", self._folder.path().join("fixpoint.db").display())
+        (self.rebuild)().database
+    }
+
+    /// Where webhooks go.
+    pub fn address(&self) -> String {
+        format!("http://{}/webhooks", self.running.as_ref().expect("it runs").address)
     }
 
     /// The machine is lost with everything on it; on another one the database is put back from a copy, and nothing else.

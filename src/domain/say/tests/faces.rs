@@ -86,3 +86,18 @@ Fixpoint-Round: 2
     assert_eq!(branch(Number(1), "February has 29 days"), "fixpoint/1-february-has-29-days");
     assert_eq!(branch(Number(7), "日本語"), "fixpoint/7-change");
 }
+
+#[test]
+fn the_waiting_are_told_their_place_and_far_away_only_roughly() {
+    let limits = Limits::default();
+    let queued = with(state(Phase::Queued), |facts| facts.round = 0);
+    let lead = |before| {
+        let text = status(&queued, &Context { before, ..context(&limits) });
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    assert!(lead(None).contains("#482 waits for its turn."), "{}", lead(None));
+    assert!(lead(Some(0)).contains("#482 is next in the queue."), "{}", lead(Some(0)));
+    assert!(lead(Some(2)).contains("#482 is 3rd in the queue."), "{}", lead(Some(2)));
+    assert_eq!(lead(Some(4)), lead(Some(9)), "no edit for each step");
+    assert_eq!(lead(Some(11)), lead(Some(400)));
+}

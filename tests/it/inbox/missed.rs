@@ -1,0 +1,61 @@
+//! Deliveries that failed are sent again by themselves.
+
+use crate::support::{Fixpoint, ISSUE, World, plays::*};
+use fixpoint::{emulator::Astray, work::Hooks};
+use std::time::Duration;
+
+fn world() -> World {
+    let hooks = Hooks { failed_every: Duration::from_millis(400), ..Hooks::default() };
+    World { hooks, ..World::new() }
+}
+
+fn asked_again(t: &Fixpoint) -> usize {
+    t.github.requests().iter().filter(|r| r.bare_path().ends_with("/attempts")).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f53_f39_a_lost_webhook_is_asked_for_again() {
+    let mut t = world().start().await;
+    t.settle().await;
+    t.github.faults().astray(Some("issue_comment"), 1, Astray::Drop);
+    t.model_plays([finish("Nothing")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("done(nothing_to_change)").await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(asked_again(&t), 1, "once it came nobody asks any more");
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f53_what_came_while_nobody_served_is_there_after_the_start() {
+    let mut t = World::new().start().await;
+    t.settle().await;
+    t.stop().await;
+    t.model_plays([finish("Nothing")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.github.settled().await;
+    t.serve().await;
+    t.until("done(nothing_to_change)").await;
+    assert_eq!(asked_again(&t), 1);
+    t.restart().await;
+    t.settle().await;
+    assert_eq!((asked_again(&t), t.sessions().await.len()), (1, 1));
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f53_what_never_comes_is_asked_for_a_few_times_by_all_nodes_together() {
+    let mut t = world().start().await;
+    t.settle().await;
+    t.github.faults().astray(Some("issue_comment"), u32::MAX, Astray::Drop);
+    let others = [t.node().await, t.node().await];
+    t.comment("/code").by("alice").on(ISSUE);
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    // At once, and after each pause: three nodes ask no more often than one.
+    assert!((2..=3).contains(&asked_again(&t)), "{}", asked_again(&t));
+    assert!(t.sessions().await.is_empty());
+    for node in others {
+        node.stop().await;
+    }
+    t.end().await;
+}

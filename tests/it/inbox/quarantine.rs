@@ -1,0 +1,52 @@
+//! A delivery that cannot be read is kept and shown, and looking covers for it.
+
+use super::Sender;
+use crate::support::{ISSUE, World, plays::*};
+use fixpoint::{
+    app::doctor::{CHECKS, Finding, Level, Patient},
+    config::Config,
+    domain::access::Profile,
+    store,
+};
+use std::time::Duration;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f53_what_cannot_be_read_is_kept_and_looking_covers_for_it() {
+    let mut t = World::new().deaf().start().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("watching").await;
+    let sender = Sender::of(&t);
+    let torn = "{\"action\":\"completed\",\"check_run\":{\"conclusion\":\"succ".to_owned();
+    assert_eq!(sender.post(&t.address(), "torn", "check_run", torn).await, 202);
+    super::until(Duration::from_secs(10), async || {
+        let settled = t.store.delivery("torn").await.unwrap().unwrap().1;
+        settled.filter(|s| s.fate == "quarantined").map(drop).ok_or("open")
+    })
+    .await;
+    t.ci_passes().await;
+    t.until("resting(green)").await;
+    let (count, listed) = store::examine_quarantine(&t.database(), 10).await.unwrap();
+    assert_eq!((count, listed[0].guid.as_str(), listed[0].event.as_str()), (1, "torn", "check_run"));
+    assert!(listed[0].reason.starts_with("not JSON"), "{}", listed[0].reason);
+    let found = doctor(&t.database()).await;
+    let [found] = found.as_slice() else { panic!("one finding is expected: {found:?}") };
+    assert_eq!((found.level, found.subject), (Level::Warn, "quarantine"));
+    assert!(found.mend[0].starts_with("torn (check_run, "), "{found:?}");
+    assert!(found.mend[0].contains("not JSON"), "{found:?}");
+    t.end().await;
+}
+
+/// What `fixpoint doctor` says of what is kept in a database: its last check.
+async fn doctor(database: &str) -> Vec<Finding> {
+    let patient = Patient {
+        config: Config { database: database.to_owned().into(), ..Config::default() },
+        file: None,
+        http: reqwest::Client::new(),
+        profile: Profile::Fix,
+        repositories: Vec::new(),
+        ask_model: false,
+        redeliver: false,
+    };
+    CHECKS.last().unwrap()(&patient).await
+}
