@@ -7,6 +7,7 @@ pub mod access;
 pub mod command;
 pub mod delivery;
 pub mod failure;
+pub mod fault;
 pub mod ids;
 pub mod limits;
 pub mod money;
@@ -21,6 +22,7 @@ pub mod trust;
 pub mod verdict;
 
 pub use failure::Failure;
+pub use fault::{Fault, seeded};
 pub use ids::{Actor, CommentId, Epoch, InstallationId, Number, Repo, RepoId, SessionId, Sha, UserId};
 pub use limits::Limits;
 pub use session::{Effect, Entry, Phase, State, Step, step};

@@ -4,7 +4,7 @@
 //! it is written and again afterwards; the oldest is kept, and our own extras are deleted.
 
 use super::{GitHubError, Repository};
-use crate::domain::Number;
+use crate::domain::{Fault, Number, seeded};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -41,13 +41,14 @@ impl Repository {
         marker: &str,
         body: &str,
     ) -> Result<Own, GitHubError> {
-        if let Some(found) = self.own(place, marker).await?.into_iter().next() {
+        let found = self.own(place, marker).await?.into_iter().next();
+        if let Some(found) = found.filter(|_| !seeded(Fault::CommentBlindly)) {
             return Ok(found);
         }
         let body = json!({ "body": marked(body, marker) });
         let written: Own = self.client.write(Method::POST, &self.writing(place), &body).await?;
         let mut oldest = written.clone();
-        for _ in 0..LOOKS_AFTER {
+        for _ in 0..if seeded(Fault::CommentUnverified) { 0 } else { LOOKS_AFTER } {
             tokio::time::sleep(LAG).await;
             let own = self.own(place, marker).await?;
             if let Some(first) = own.first().filter(|first| first.id < oldest.id) {

@@ -24,6 +24,7 @@ mod process;
 mod pulls;
 mod quixbugs;
 mod reading;
+mod recovery;
 mod red;
 mod repo_config;
 mod reviews;

@@ -5,7 +5,11 @@ use super::{
     RoundNote, ci,
     step::{Next, Taken},
 };
-use crate::domain::{failure::Kind, ids::Sha};
+use crate::domain::{
+    failure::Kind,
+    fault::{Fault, seeded},
+    ids::Sha,
+};
 
 impl Next<'_> {
     pub(super) fn round_began(&mut self, base: Sha, start: Sha) -> Result<Taken, IllegalTransition> {
@@ -17,7 +21,7 @@ impl Next<'_> {
             return Ok(Ok(()));
         }
         let facts = self.facts();
-        facts.round += 1;
+        facts.round += u32::from(!seeded(Fault::RoundUncounted));
         facts.base.sha.get_or_insert_with(|| base.clone());
         facts.tip = Some(base);
         facts.start = Some(start);

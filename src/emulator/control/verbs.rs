@@ -260,6 +260,7 @@ pub(super) enum Verb {
     Notifications,
     Requests,
     Deliveries,
+    RedeliverFailed,
     LeakedAuthorizations,
 }
 

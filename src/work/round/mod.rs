@@ -11,8 +11,9 @@ use super::{
     rules, task,
 };
 use crate::domain::{
-    Entry, Phase, State,
+    Entry, Fault, Phase, State,
     repo_config::PATH,
+    seeded,
     session::{Ending, Job, Outcome, RoundEnd, Spent},
 };
 pub(super) use change::{Change, Merge};
@@ -167,7 +168,7 @@ fn offer(notes: &Mutex<Notes>, state: &State) {
 impl Driver {
     /// Stops the sandbox, if one runs.
     pub(super) async fn close_sandbox(&mut self) {
-        if let Some(sandbox) = self.sandbox.take()
+        if let Some(sandbox) = self.sandbox.take().filter(|_| !seeded(Fault::SandboxKept))
             && let Err(error) = sandbox.stop().await
         {
             tracing::warn!(%error, "the sandbox could not be stopped; the sweep removes it");

@@ -4,7 +4,7 @@
 //! more, and the story is what everybody could see. Git, the database, the sandbox and the wire are real.
 
 pub mod plays;
-mod story;
+pub mod story;
 
 pub use story::word;
 
@@ -179,7 +179,7 @@ impl World {
     }
 }
 
-fn client() -> reqwest::Client {
+pub fn client() -> reqwest::Client {
     reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
@@ -188,7 +188,7 @@ fn client() -> reqwest::Client {
 }
 
 /// The engine over the emulated model, which answers to every name.
-fn engine(github: &Emulator, others: &[String]) -> Arc<dyn agent::Engine> {
+pub fn engine(github: &Emulator, others: &[String]) -> Arc<dyn agent::Engine> {
     let base = format!("{}/v1/", github.model_url().trim_end_matches('/'));
     let url = url::Url::parse(&base).expect("an address");
     let model = |name: &str| {
@@ -198,7 +198,7 @@ fn engine(github: &Emulator, others: &[String]) -> Arc<dyn agent::Engine> {
     Arc::from(agent::native(model(MODEL), others.iter().map(|name| model(name)).collect()))
 }
 
-fn settings(
+pub fn settings(
     github: &Emulator,
     data: PathBuf,
     sandboxes: Provider,
