@@ -49,6 +49,7 @@ class Story:
         self.tips = {}  # (repo, branch) -> (commit, by whom)
         self.reviewers = Counter()  # (repo, pull, login) -> asked and not answered yet
         self.checks = defaultdict(set)  # (repo, head, name, external id) -> ids
+        self.said = {}  # check run -> what it says
         self.reruns = Counter()
         self.asked = Counter()  # requests to the model that were answered
         self.unchanged = 0
@@ -82,6 +83,12 @@ class Story:
                 self.over[repo, branch] += 1
             elif (repo, pull["number"]) in self.pulls:
                 self.open_pulls.add((repo, pull["number"]))
+        if event == "pull_request" and action == "review_requested" and payload["sender"]["login"] == self.bot:
+            repo, login = payload["repository"]["full_name"], payload["requested_reviewer"]["login"]
+            key = (repo, payload["pull_request"]["number"], login)
+            self.reviewers[key] += 1
+            if self.reviewers[key] > 1:
+                self.find(f"{login} was asked twice to review {repo}#{key[1]}")
         if event == "pull_request_review" and action == "submitted":
             repo, pull = payload["repository"]["full_name"], payload["pull_request"]["number"]
             self.reviewers[repo, pull, payload["review"]["user"]["login"]] = 0
@@ -154,12 +161,6 @@ class Story:
                 self.comments.pop((repo, kind, int(comment)), None)
             case "POST", ["pulls"]:
                 self.opened(repo, answer["number"], body["head"])
-            case "POST", ["pulls", number, "requested_reviewers"]:
-                for login in body.get("reviewers", []):
-                    key = (repo, int(number), login)
-                    self.reviewers[key] += 1
-                    if self.reviewers[key] > 1:
-                        self.find(f"{login} was asked twice to review {repo}#{number}")
             case "POST", ["pulls", number, "reviews"]:
                 marker = marker_of(body.get("body"))
                 if marker and marker in self.answered[repo, int(number)]:
@@ -168,8 +169,9 @@ class Story:
             case "POST", ["check-runs"]:
                 key = (repo, body["head_sha"], body["name"], body.get("external_id"))
                 self.checks[key].add(answer["id"])
-                if len(self.checks[key]) > 1:
-                    self.find(f"two check runs {body['name']} on {repo} {body['head_sha'][:7]}")
+                self.said[answer["id"]] = (body.get("conclusion"), body.get("output"))
+            case "PATCH", ["check-runs", run]:
+                self.said[int(run)] = (body.get("conclusion"), body.get("output"))
             case "POST", ["actions", "runs", run, "rerun-failed-jobs"]:
                 self.reruns[repo, run] += 1
 
@@ -234,6 +236,11 @@ class Story:
         for (repo, thread, marker), times in alive.items():
             if times > 1:
                 self.find(f"the comment {marker} stands {times} times on {repo}#{thread}")
+
+        # A check run cannot be deleted; where two were made at once they must say the same.
+        for (repo, head, name, _), ids in self.checks.items():
+            if len({json.dumps(self.said[one], sort_keys=True) for one in ids}) > 1:
+                self.find(f"{len(ids)} check runs {name} on {repo} {head[:7]} say different things")
 
     def stale(self):
         for (repo, _, _), (thread, marker, bodies) in self.comments.items():

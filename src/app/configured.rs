@@ -19,6 +19,9 @@ use url::Url;
 /// How long a lease holds without a heartbeat: longer than any pause of a healthy process.
 const LEASE: Duration = Duration::from_secs(60);
 
+/// How long after it was last written what GitHub shows is read back: longer than a request of ours can be on its way.
+const READ_BACK: Duration = Duration::from_secs(60);
+
 /// Everything a server needs, from its configuration.
 ///
 /// # Errors
@@ -99,6 +102,7 @@ pub(super) fn work(
         public_url: config.server.public_url.as_ref().map(|u| u.as_str().trim_end_matches('/').to_owned()),
         secrets,
         lease: LEASE,
+        read_back: READ_BACK,
         action: None,
     }
 }

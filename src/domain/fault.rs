@@ -8,8 +8,6 @@
 pub enum Fault {
     /// Writes of a session are not fenced by its epoch.
     Unfenced,
-    /// Intents are committed after the state that implies them.
-    IntentApart,
     /// A push is recorded before it is made.
     PushRecordedFirst,
     /// A pull request is not looked for before one is opened.

@@ -84,7 +84,8 @@ impl Repository {
         }
     }
 
-    async fn take_back(&self, place: Place, id: u64) -> Result<(), GitHubError> {
+    /// Where exactly in the conversation does not matter.
+    pub(super) async fn take_back(&self, place: Place, id: u64) -> Result<(), GitHubError> {
         let below = match place {
             Place::Conversation(_) => "issues",
             Place::Thread { .. } => "pulls",

@@ -6,7 +6,7 @@ use super::{
     effects,
     leases::{self, Fenced},
 };
-use crate::domain::{Entry, Fault, SessionId, State, Timestamp, seeded};
+use crate::domain::{Entry, SessionId, State, Timestamp};
 
 const APPEND: &str = "INSERT INTO inbox (session, entry, at) VALUES ($1, $2, $3)";
 const UNREAD: &str = "SELECT id, entry, at FROM inbox WHERE session = $1 AND stepped_no IS NULL ORDER BY id";
@@ -53,10 +53,6 @@ impl Store {
         let Fenced { mut tx, now, .. } = self.fenced(lease).await?;
         mark(&mut tx, lease, advance).await?;
         leases::update(&mut tx, lease, advance.state, now).await?;
-        if seeded(Fault::IntentApart) {
-            self.commit(tx, Wakes::No).await?;
-            tx = self.begin().await?;
-        }
         effects::insert(&mut tx, lease.session, advance.effects, now).await?;
         self.commit(tx, Wakes::No).await
     }

@@ -117,7 +117,8 @@ impl Driver {
             match after {
                 After::Again => {}
                 After::Rest(own) => {
-                    return Ok([own, effects_due, self.silence()].into_iter().flatten().min());
+                    let read_back = self.read_back().await?;
+                    return Ok([own, effects_due, read_back, self.silence()].into_iter().flatten().min());
                 }
             }
         }

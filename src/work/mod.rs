@@ -10,6 +10,7 @@ mod effects;
 mod journal;
 mod look;
 mod observe;
+mod readback;
 mod round;
 mod rules;
 mod seed;
@@ -88,6 +89,8 @@ pub struct Settings {
     pub secrets: Vec<secrecy::SecretString>,
     /// How long a lease holds without a heartbeat.
     pub lease: Duration,
+    /// How long after it was last written what GitHub shows is read back.
+    pub read_back: Duration,
     /// Where no database outlives the run: what is different then.
     pub action: Option<action::Settings>,
 }

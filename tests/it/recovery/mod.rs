@@ -8,7 +8,11 @@ mod seeded;
 mod world;
 mod zombie;
 
+use futures::stream::{self, StreamExt as _};
 use world::{Case, Process, Wish};
+
+/// Stories told side by side: much of their time is waiting.
+const TOGETHER: usize = 4;
 
 /// What everybody sees at the end.
 const STORY: &str = "\
@@ -21,3 +25,16 @@ check fixpoint: success
 alice: /code fix the sum fixpoint[bot]: eyes
 fixpoint[bot]: **#2 is ready for review: Add.** 
 alice is told of: comment, review_requested";
+
+/// Only every n-th place to interrupt it; all of them where the environment says so (`scripts/long/recovery.sh`).
+fn every(n: usize) -> usize {
+    if std::env::var_os("FIXPOINT_LONG").is_some() { 1 } else { n }
+}
+
+async fn all<F: Future<Output = Result<(), String>>>(tellings: impl IntoIterator<Item = F>) {
+    let begun = std::time::Instant::now();
+    let told: Vec<_> = stream::iter(tellings).buffer_unordered(TOGETHER).collect().await;
+    println!("{} stories in {:?}", told.len(), begun.elapsed());
+    let wrong: Vec<String> = told.into_iter().filter_map(Result::err).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}

@@ -245,6 +245,7 @@ pub fn settings(
             secrets: vec![SecretString::from(SECRET)],
             // As in earnest: on a busy machine a disk can stand still for many seconds.
             lease: Duration::from_secs(60),
+            read_back: Duration::from_secs(60),
             action: None,
         },
         engine: engine(github, &[]),
