@@ -274,11 +274,13 @@ class Story:
 
     def other_wishes(self, repo):
         """What else starts a request: reviews, labels, buttons. Counted for the whole repository, to be on the safe side."""
-        others = {("pull_request_review", "submitted"), ("issues", "labeled"), ("issues", "opened")}
+        others = {("pull_request_review", "submitted"), ("issues", "labeled")}
         others |= {("check_run", "requested_action"), ("check_run", "rerequested")}
         payloads = [(hook["event"], hook["payload"]) for guid, hook in self.hooks.items() if guid in self.taken]
         mine = [(event, p.get("action")) for event, p in payloads if p.get("repository", {}).get("full_name") == repo]
-        return len([wish for wish in mine if wish in others])
+        opened = [p for event, p in payloads if (event, p.get("action")) == ("issues", "opened")]
+        by_text = [p for p in opened if self.command.search(p["issue"].get("body") or "")]
+        return len([wish for wish in mine if wish in others]) + len(by_text)
 
     def answered_once(self, command, commands):
         repo, group = command["repo"], command["group"]

@@ -16,13 +16,11 @@ pub enum Fault {
     CommentBlindly,
     /// Whether another wrote the same comment is not looked for afterwards.
     CommentUnverified,
-    /// A push neither looks where the branch stands nor reads it back.
-    PushBlindly,
     /// A push carries no exact old id, and is forced.
     PushForced,
     /// A delivery is answered before it is stored.
     AnsweredFirst,
-    /// A delivery's id is no key.
+    /// A delivery's id and its bytes are no key.
     GuidIgnored,
     /// What a delivery is about is no key.
     SubjectIgnored,

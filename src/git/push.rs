@@ -62,9 +62,6 @@ impl Mirror {
         expected: Option<&Sha>,
         commit: &Sha,
     ) -> Result<bool, GitError> {
-        if seeded(Fault::PushBlindly) {
-            return Ok(false);
-        }
         let id = oid(commit)?;
         self.blocking(move |repo| Ok(repo.find_commit(id).map(|_| ())?)).await?;
         let live = self.remote_head(remote, branch).await?;
@@ -149,7 +146,7 @@ impl Mirror {
         printed: &Printed,
     ) -> Result<(), GitError> {
         let live = self.remote_head(remote, branch).await?;
-        if if seeded(Fault::PushBlindly) { printed.status.success() } else { live.as_ref() == wanted } {
+        if live.as_ref() == wanted {
             return Ok(());
         }
         match rejection(&printed.stdout) {

@@ -45,8 +45,8 @@ impl Store {
     pub async fn keep_delivery(&self, guid: &str, event: &str, body: &[u8]) -> Result<Kept, StoreError> {
         let hash = hex::encode(Sha256::digest(body));
         let (answer, kept) = oneshot::channel();
-        let guid =
-            if seeded(Fault::GuidIgnored) { uuid::Uuid::new_v4().to_string() } else { guid.to_owned() };
+        let key = seeded(Fault::GuidIgnored).then(|| uuid::Uuid::new_v4().to_string());
+        let (guid, hash) = key.map_or((guid.to_owned(), hash), |key| (key.clone(), key));
         let (event, body) = (event.to_owned(), body.to_vec());
         let closed = || StoreError::Database("the store is closed".to_owned());
         let waiting = Waiting { guid, event, body, hash, answer };

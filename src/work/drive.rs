@@ -176,6 +176,10 @@ impl Driver {
     async fn waiting(&mut self, since: Timestamp) -> Result<After, Halt> {
         let until = since.plus(self.parts.settings.limits.person);
         if self.tick().await? < until {
+            if let Some(entry) = Box::pin(look::outside(self)).await? {
+                self.record(entry).await?;
+                return Ok(After::Again);
+            }
             let look = self.now.plus(REST_LOOK).min(until);
             return Ok(After::Rest(Some(look)));
         }

@@ -31,7 +31,8 @@ impl Driver {
         if shown.is_empty() {
             return Ok(None);
         }
-        let now_shown: String = shown.iter().map(|s| format!("{} {} {}\n", s.thing, s.remote, s.hash)).collect();
+        let now_shown: String =
+            shown.iter().map(|s| format!("{} {} {}\n", s.thing, s.remote, s.hash)).collect();
         let Some(known) = known.filter(|known| known.hash == hash(&now_shown)) else {
             let due = self.tick().await?.plus(self.parts.settings.read_back);
             self.remember(THING, &due.0.to_string(), &now_shown).await?;
@@ -44,7 +45,9 @@ impl Driver {
             return Ok(Some(due));
         }
         match self.put_right().await {
-            Err(Halt::Later(why, wait)) if self.now.since(due) < LONGEST => return Err(Halt::Later(why, wait)),
+            Err(Halt::Later(why, wait)) if self.now.since(due) < LONGEST => {
+                return Err(Halt::Later(why, wait));
+            }
             Err(Halt::Later(why, _)) => tracing::warn!(why, "what GitHub shows could not be read back"),
             other => other?,
         }
@@ -70,14 +73,11 @@ impl Driver {
     }
 
     /// Of each comment of this session one, and the status as it is now.
-    async fn single_comments(
-        &self,
-        repository: &Repository,
-        thread: Number,
-    ) -> Result<(), Halt> {
+    async fn single_comments(&self, repository: &Repository, thread: Number) -> Result<(), Halt> {
         let ours = format!("<!-- fixpoint:{}:", self.lease.session);
         let status = self.status_body().await?;
-        let kept: Option<CommentId> = self.shown("status").await?.and_then(|s| s.remote.parse().ok().map(CommentId));
+        let kept: Option<CommentId> =
+            self.shown("status").await?.and_then(|s| s.remote.parse().ok().map(CommentId));
         let mut seen = HashSet::new();
         for comment in repository.own_comments_on(thread).await? {
             let marked = comment.body.split(&ours).nth(1).and_then(|rest| rest.split(" -->").next());

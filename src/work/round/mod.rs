@@ -168,7 +168,10 @@ fn offer(notes: &Mutex<Notes>, state: &State) {
 impl Driver {
     /// Stops the sandbox, if one runs.
     pub(super) async fn close_sandbox(&mut self) {
-        if let Some(sandbox) = self.sandbox.take().filter(|_| !seeded(Fault::SandboxKept))
+        if seeded(Fault::SandboxKept) {
+            return std::mem::forget(self.sandbox.take());
+        }
+        if let Some(sandbox) = self.sandbox.take()
             && let Err(error) = sandbox.stop().await
         {
             tracing::warn!(%error, "the sandbox could not be stopped; the sweep removes it");

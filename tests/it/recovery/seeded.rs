@@ -1,16 +1,21 @@
 //! Mistakes made on purpose: each is caught in the story that provokes it, by the checker or by what everybody sees. Without the
 //! mistake the same stories are told in silence.
 
-use super::{Case, Wish, world::REPO, zombie};
+use super::{Case, Wish, every, world::REPO, zombie};
 use fixpoint::{
     domain::Fault as Mistake,
     emulator::{Astray, Fault, Trouble},
 };
 use std::time::Duration;
 
-/// Tells the story with and without the mistake.
+/// Tells the story with and without the mistake. Without one, those that [`super::killed`] tells as well are left to it where time is
+/// short.
 async fn is_caught(mistake: Mistake, story: impl AsyncFn(Option<Mistake>) -> Result<(), String>) {
-    story(None).await.expect("nothing is found where no mistake is made");
+    let told =
+        [Mistake::PushRecordedFirst, Mistake::PullBlindly, Mistake::CommentBlindly, Mistake::StatusUnhashed];
+    if every(2) == 1 || !told.contains(&mistake) {
+        story(None).await.expect("nothing is found where no mistake is made");
+    }
     let found = story(Some(mistake)).await.expect_err("the mistake is caught");
     println!("{mistake:?}: {found}");
 }
@@ -52,14 +57,6 @@ async fn a_pull_request_opened_blindly() {
 async fn a_comment_written_blindly() {
     is_caught(Mistake::CommentBlindly, async |mistake| {
         dies_at(mistake, "POST", "/repos/*/*/issues/*/comments", Trouble::HoldAnswer).await
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_push_made_blindly() {
-    is_caught(Mistake::PushBlindly, async |mistake| {
-        dies_at(mistake, "POST", "/*/*/git-receive-pack", Trouble::HoldAnswer).await
     })
     .await;
 }
@@ -170,9 +167,10 @@ async fn a_command_whose_comment_is_no_key() {
         case.until_green().await?;
         // The same comment comes by another way: another delivery, whose id is another.
         let hook = case.github.deliveries().into_iter().find(|d| d.event == "issue_comment").unwrap();
-        let body = hook.payload.to_string();
-        server.store.keep_delivery("another-way", "issue_comment", body.as_bytes()).await.unwrap();
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        let body = serde_json::to_string_pretty(&hook.payload).unwrap();
+        let kept = server.store.keep_delivery("another-way", "issue_comment", body.as_bytes()).await;
+        assert_eq!(kept.unwrap(), fixpoint::store::Kept::New);
+        tokio::time::sleep(Duration::from_secs(2)).await;
         case.judge(0).await
     })
     .await;

@@ -26,7 +26,7 @@ const CHECK: &str =
     "[ \"$(sh src/sum.sh 1 2)\" = 3 ] || { echo 'src/sum.sh:1: error: 1 and 2 should be 3'; exit 1; }";
 
 /// Nothing here takes longer, even on a machine that is busy with something else.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(45);
 
 /// So long nothing is asked of GitHub when it is over.
 const QUIET: Duration = Duration::from_millis(500);
@@ -200,8 +200,14 @@ impl Case {
             let first = comment.body.lines().next().unwrap_or_default();
             lines.push(format!("{}: {first} {}", comment.author, comment.reactions.join(", ")));
         }
-        let told = self.github.notifications().into_iter().filter(|n| n.login == "alice");
-        lines.push(format!("alice is told of: {}", told.map(|n| n.about).collect::<Vec<_>>().join(", ")));
+        // A comment that another took back again was told of all the same: each once.
+        let mut told: Vec<String> = Vec::new();
+        for one in self.github.notifications().into_iter().filter(|n| n.login == "alice") {
+            if !told.contains(&one.about) {
+                told.push(one.about);
+            }
+        }
+        lines.push(format!("alice is told of: {}", told.join(", ")));
         lines.join("\n")
     }
 
@@ -241,8 +247,6 @@ impl Case {
     pub(super) async fn judge(&self, kills: u32) -> Result<(), String> {
         self.until_green().await?;
         let (story, findings) = (self.story().await, self.findings(kills));
-        // A comment that another took back again was told of all the same.
-        let story = story.replace("comment, comment", "comment");
         if story != super::STORY {
             return Err(format!("another story:\n{story}\n{findings:?}"));
         }
