@@ -72,7 +72,9 @@ class Story:
     # What people and GitHub tell.
 
     def hook(self, line):
-        self.hooks.setdefault(line["guid"], line)
+        if line["guid"] in self.hooks:
+            return  # sent again
+        self.hooks[line["guid"]] = line
         payload, event = line["payload"], line["event"]
         action = payload.get("action")
         if event == "pull_request" and action in ("closed", "reopened"):

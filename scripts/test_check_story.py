@@ -129,6 +129,7 @@ class Checker(unittest.TestCase):
         asked = {"pull_request": {"number": 2}, "requested_reviewer": {"login": "alice"}, "sender": {"login": BOT}}
         log = good().hook("g1", "pull_request", "review_requested", **asked)
         self.assertEqual(log.found(), [])
+        self.assertEqual(log.hook("g1", "pull_request", "review_requested", **asked).found(), [])
         self.finds(log.hook("g2", "pull_request", "review_requested", **asked), "asked twice")
 
     def test_check_runs_that_disagree(self):

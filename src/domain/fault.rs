@@ -1,7 +1,7 @@
 //! Mistakes to be made on purpose: tests seed one and see that it is caught. In a release build there is nothing of it.
 //!
-//! Where the rule of "never lost, never twice" stands in the code, a probe of one line asks [`seeded`]. A mistake is made on the thread
-//! that seeded it alone: such a test runs everything on its own thread, and tests beside it are not touched.
+//! Where the rule of "never lost, never twice" stands in the code, a probe of one line asks [`seeded`]. A mistake is made
+//! on the thread that seeded it alone: such a test runs its server on one thread, and tests beside it are not touched.
 
 /// A rule left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub enum Fault {
     PullBlindly,
     /// A comment is not looked for before it is written.
     CommentBlindly,
-    /// Whether another wrote the same comment is not looked for afterwards.
-    CommentUnverified,
+    /// What GitHub shows is not read back.
+    NotReadBack,
     /// A push carries no exact old id, and is forced.
     PushForced,
     /// A delivery is answered before it is stored.

@@ -1,12 +1,13 @@
 //! What GitHub shows is read back once, some time after it was last written.
 //!
-//! A request may be on its way when its sender loses the lease, or dies, and arrive when another has long gone on: an older text then
-//! stands over the newer one, or a comment beside its twin. Nothing on GitHub's side keeps it from that, and a fence on ours comes too
-//! late. While a session moves the next writing covers it; where it comes to rest somebody looks once more.
+//! A request may be on its way when its sender loses the lease, or dies, and arrive when another has long gone on: an older
+//! text then stands over the newer one, or a comment beside its twin. Nothing on GitHub's side keeps it from that, and a
+//! fence on ours comes too late. While a session moves the next writing covers it; where it comes to rest somebody looks
+//! once more.
 
 use super::{Halt, drive::Driver, show::hash};
 use crate::{
-    domain::{CommentId, Number, Phase, Timestamp, say, session::Outcome},
+    domain::{CommentId, Fault, Number, Phase, Timestamp, say, seeded, session::Outcome},
     github::Repository,
 };
 use std::{collections::HashSet, time::Duration};
@@ -22,7 +23,8 @@ impl Driver {
     /// Reads back what is shown, if the time for it has come; gives the moment when it will.
     pub(super) async fn read_back(&mut self) -> Result<Option<Timestamp>, Halt> {
         // An Action's run ends with its work.
-        if !is_settled(&self.state.phase) || self.parts.settings.action.is_some() {
+        let ends = self.parts.settings.action.is_some();
+        if !is_settled(&self.state.phase) || ends || seeded(Fault::NotReadBack) {
             return Ok(None);
         }
         let mut shown = self.parts.store.shown(self.lease.session).await?;

@@ -1,4 +1,5 @@
-//! Killed again and again under load: several sessions at once, new ones as old ones end. `scripts/long/kills.sh` runs it.
+//! Killed again and again under load: several sessions at once, new ones as old ones end. `scripts/long/kills.sh` runs
+//! it.
 
 use super::world::Machine;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Never lost, never twice: the same story wherever it is interrupted.
 //!
-//! The story is told once without an interruption; every other telling must end with what everybody saw then. What was lost or doubled
-//! on the way is told by `scripts/check_story.py`, which knows the emulator's log and nothing of us.
+//! The story is told once without an interruption; every other telling must end with what everybody saw then. What was lost
+//! or doubled on the way is told by `scripts/check_story.py`, which knows the emulator's log and nothing of us.
 
 mod killed;
 mod seeded;
@@ -12,7 +12,7 @@ use futures::stream::{self, StreamExt as _};
 use world::{Case, Process, Wish};
 
 /// Stories told side by side: much of their time is waiting.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 2;
 
 /// What everybody sees at the end.
 const STORY: &str = "\

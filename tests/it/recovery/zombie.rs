@@ -5,7 +5,7 @@ use fixpoint::emulator::{Fault, Trouble};
 use std::time::Duration;
 
 /// Longer than the emulator takes for what a woken server still sends.
-const READ_BACK: Duration = Duration::from_secs(3);
+pub(super) const READ_BACK: Duration = Duration::from_secs(3);
 
 pub(super) async fn case() -> Case {
     let mut case = Case::new().await;
