@@ -4,8 +4,8 @@ use super::{Case, Process, Wish, all, every, killed::told};
 use fixpoint::emulator::{Fault, Trouble};
 use std::time::Duration;
 
-/// Longer than the emulator takes for what a woken server still sends.
-pub(super) const READ_BACK: Duration = Duration::from_secs(3);
+/// Longer than it takes to see the end of the story, and to let go what was held.
+pub(super) const READ_BACK: Duration = Duration::from_secs(8);
 
 pub(super) async fn case() -> Case {
     let mut case = Case::new().await;
