@@ -19,6 +19,9 @@ use url::Url;
 /// How long a lease holds without a heartbeat: longer than any pause of a healthy process.
 const LEASE: Duration = Duration::from_secs(60);
 
+/// How long after it was last written what GitHub shows is read back: longer than a request of ours can be on its way.
+const READ_BACK: Duration = Duration::from_secs(60);
+
 /// Everything a server needs, from its configuration.
 ///
 /// # Errors
@@ -110,6 +113,7 @@ pub(super) fn work(
         secrets,
         lease: LEASE,
         retention: config.retention.all(),
+        read_back: READ_BACK,
         action: None,
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct Args {
     /// Where GitHub, git and the scripted model listen; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8480")]
     listen: SocketAddr,
-    /// Write every request in order, one JSON a line
+    /// Write every request, webhook and moved branch in order, one JSON a line
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Keep the repositories in this folder rather than in a temporary one

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod command;
 pub mod delivery;
 pub mod failure;
+pub mod fault;
 pub mod ids;
 pub mod limits;
 pub mod money;
@@ -24,6 +25,7 @@ pub mod verdict;
 
 pub use audit::{Audit, Audited};
 pub use failure::Failure;
+pub use fault::{Fault, seeded};
 pub use ids::{Actor, CommentId, Epoch, InstallationId, Number, Repo, RepoId, SessionId, Sha, UserId};
 pub use limits::Limits;
 pub use retention::Retention;

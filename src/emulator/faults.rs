@@ -4,6 +4,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// What goes wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,10 @@ pub enum Trouble {
     LoseAnswer,
     /// The answer comes this many milliseconds later.
     Slow(u64),
+    /// Nothing happens until [`Faults::release`]: a request that is long on its way.
+    Hold,
+    /// The effect takes place, the answer waits for [`Faults::release`].
+    HoldAnswer,
 }
 
 /// One fault: which requests it strikes and how often.
@@ -29,7 +34,8 @@ pub enum Trouble {
 pub struct Fault {
     /// `None`: any method.
     pub method: Option<String>,
-    /// A glob over the path (`*` stays inside a segment, `**` does not), e.g. `/repos/*/*/pulls`.
+    /// A glob over the path (`*` stays inside a segment, `**` does not), e.g. `/repos/*/*/pulls`. With a query in it:
+    /// over path and query.
     pub path: String,
     /// How many matching requests pass untouched first.
     pub skip: u32,
@@ -68,6 +74,7 @@ impl Fault {
 
     fn matches(&self, method: &str, path: &str) -> bool {
         let glob = globset::GlobBuilder::new(&self.path).literal_separator(true).build();
+        let path = if self.path.contains('?') { path } else { path.split('?').next().unwrap_or_default() };
         let path_matches = glob.is_ok_and(|glob| glob.compile_matcher().is_match(path));
         path_matches && self.method.as_ref().is_none_or(|only| only.eq_ignore_ascii_case(method))
     }
@@ -124,11 +131,33 @@ struct Rules {
 
 /// The faults in force. All counting is by request in order of arrival.
 #[derive(Debug, Default)]
-pub struct Faults(Mutex<Rules>);
+pub struct Faults {
+    rules: Mutex<Rules>,
+    /// Requests that wait, and how often all that waited were let go.
+    held: watch::Sender<(usize, u64)>,
+}
 
 impl Faults {
     fn rules(&self) -> MutexGuard<'_, Rules> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a request is held.
+    pub async fn holds(&self) {
+        // The sender lives in self, so waiting cannot fail.
+        let _ = self.held.subscribe().wait_for(|(waiting, _)| *waiting > 0).await;
+    }
+
+    /// Lets go whatever is held.
+    pub fn release(&self) {
+        self.held.send_modify(|(waiting, times)| (*waiting, *times) = (0, *times + 1));
+    }
+
+    pub(crate) async fn hold(&self) {
+        let mut held = self.held.subscribe();
+        let before = held.borrow().1;
+        self.held.send_modify(|(waiting, _)| *waiting += 1);
+        let _ = held.wait_for(|(_, times)| *times > before).await;
     }
 
     /// Adds a fault.

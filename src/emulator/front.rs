@@ -52,7 +52,11 @@ pub(crate) async fn serve(hub: Arc<Hub>, listener: TcpListener, door: Door, stop
                 let hub = hub.clone();
                 async move {
                     match door {
-                        Door::Main => main(&hub, request).await,
+                        // GitHub finishes what was asked of it, whether or not the caller is still there.
+                        Door::Main => {
+                            let served = tokio::spawn(async move { main(&hub, request).await });
+                            served.await.unwrap_or(Err(Dropped))
+                        }
                         Door::Storage => Ok(storage(&hub, &request)),
                     }
                 }
@@ -98,20 +102,24 @@ async fn main(hub: &Arc<Hub>, request: Request<Incoming>) -> Result<Response<Axu
     }
     let number = hub.journal.arrival();
     let at = Utc::now();
-    let path = format!("/{}", call.segments.join("/"));
+    let query = call.target.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
+    let path = format!("/{}{query}", call.segments.join("/"));
     let trouble = hub.faults.strike(call.method.as_str(), &path);
     tokio::time::sleep(trouble.as_ref().map_or(Duration::ZERO, Trouble::pause)).await;
+    if trouble == Some(Trouble::Hold) {
+        hub.faults.hold().await;
+    }
     let reply = match &trouble {
         Some(Trouble::Refuse) => None,
         Some(Trouble::Status { status, retry_after }) => Some(struck(*status, *retry_after)),
-        Some(Trouble::LoseAnswer) => {
-            answer(hub, &mut call).await;
-            None
-        }
-        Some(Trouble::Slow(_)) | None => Some(answer(hub, &mut call).await),
+        _ => Some(answer(hub, &mut call).await),
     };
-    note(hub, number, at, &call, reply.as_ref());
-    reply.map(wire).ok_or(Dropped)
+    let lost = trouble == Some(Trouble::LoseAnswer);
+    note(hub, number, at, &call, reply.as_ref(), lost);
+    if trouble == Some(Trouble::HoldAnswer) {
+        hub.faults.hold().await;
+    }
+    reply.filter(|_| !lost).map(wire).ok_or(Dropped)
 }
 
 fn struck(status: u16, retry_after: Option<u64>) -> Reply {
@@ -215,7 +223,7 @@ fn with_rate(hub: &Hub, reply: Reply, free: bool) -> Reply {
         .with("x-github-request-id", &uuid::Uuid::new_v4().simple().to_string())
 }
 
-fn note(hub: &Hub, number: u64, at: chrono::DateTime<Utc>, call: &Call, reply: Option<&Reply>) {
+fn note(hub: &Hub, number: u64, at: chrono::DateTime<Utc>, call: &Call, reply: Option<&Reply>, lost: bool) {
     let caller = match &call.caller {
         Caller::Nobody => "nobody".to_owned(),
         Caller::App => "app".to_owned(),
@@ -230,6 +238,7 @@ fn note(hub: &Hub, number: u64, at: chrono::DateTime<Utc>, call: &Call, reply: O
         body: readable(&call.body),
         status: reply.map_or(0, |reply| reply.status.as_u16()),
         answer: reply.map_or(serde_json::Value::Null, |reply| readable_answer(&reply.body)),
+        lost,
     });
 }
 

@@ -1,4 +1,5 @@
-//! Every request in order, for tests to look at and for `--log`.
+//! Every request in order, for tests to look at; and, for `--log`, whatever else can be seen from outside: webhooks and
+//! how they were answered, branches that moved. `scripts/check_story.py` reads that file.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -25,10 +26,34 @@ pub struct Request {
     pub path: String,
     /// The body: JSON, else text, else its size.
     pub body: Value,
-    /// HTTP status; 0 where the connection was closed instead.
+    /// HTTP status; 0 where the connection was closed instead, with no effect.
     pub status: u16,
     /// The answer, like `body`.
     pub answer: Value,
+    /// The effect took place, but the connection was closed before the caller knew.
+    pub lost: bool,
+}
+
+/// One line of the log; `log` says of what kind.
+#[derive(Debug, Serialize)]
+#[serde(tag = "log", rename_all = "snake_case")]
+pub(crate) enum Line<'a> {
+    /// GitHub, git or the model was asked.
+    Request(&'a Request),
+    /// A webhook is put on its way.
+    Hook { at: DateTime<Utc>, guid: &'a str, event: &'a str, payload: &'a Value },
+    /// A webhook was answered with this status; 0: not at all.
+    Delivered { at: DateTime<Utc>, guid: &'a str, status: u16 },
+    /// A branch was made, moved or deleted; forty zeros stand for a commit that is not there.
+    Branch {
+        at: DateTime<Utc>,
+        repository: &'a str,
+        login: &'a str,
+        branch: &'a str,
+        before: &'a str,
+        after: &'a str,
+        forced: bool,
+    },
 }
 
 impl Request {
@@ -48,6 +73,16 @@ struct Inner {
     requests: Vec<Request>,
     arrived: u64,
     log: Option<File>,
+}
+
+impl Inner {
+    fn write(&mut self, line: &Line<'_>) {
+        let Some(log) = &mut self.log else { return };
+        if let Err(error) = log.write_all((json!(line).to_string() + "\n").as_bytes()) {
+            tracing::warn!(%error, "the emulator's log could not be written; it ends here");
+            self.log = None;
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -71,14 +106,13 @@ impl Journal {
     /// Notes a request once its answer is known; the file is written in that order.
     pub(crate) fn note(&self, request: Request) {
         let mut inner = self.inner();
-        if let Some(log) = &mut inner.log {
-            let line = json!(request).to_string() + "\n";
-            if let Err(error) = log.write_all(line.as_bytes()) {
-                tracing::warn!(%error, "the emulator's log could not be written; it ends here");
-                inner.log = None;
-            }
-        }
+        inner.write(&Line::Request(&request));
         inner.requests.push(request);
+    }
+
+    /// Writes a line of the log, where there is one.
+    pub(crate) fn line(&self, line: &Line<'_>) {
+        self.inner().write(line);
     }
 
     pub(crate) fn requests(&self) -> Vec<Request> {

@@ -286,6 +286,26 @@ impl Emulator {
         })
     }
 
+    /// Somebody presses "Redeliver" for each webhook that was never taken; gives how many there were.
+    pub fn redeliver_failed(&self) -> usize {
+        self.hub.with(|world| {
+            let taken = |guid: &str| {
+                world
+                    .deliveries
+                    .iter()
+                    .any(|other| other.guid == guid && matches!(other.status_code, 200..=299))
+            };
+            let mut failed = Vec::new();
+            for delivery in world.deliveries.iter().filter(|delivery| !taken(&delivery.guid)) {
+                if !failed.iter().any(|known: &&super::state::Delivery| known.guid == delivery.guid) {
+                    failed.push(delivery);
+                }
+            }
+            failed.iter().for_each(|delivery| world.send_again(delivery));
+            failed.len()
+        })
+    }
+
     /// The scripted model.
     pub fn model(&self) -> &Model {
         &self.hub.model

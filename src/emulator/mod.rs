@@ -69,7 +69,7 @@ pub(crate) struct Hub {
     world: Mutex<World>,
     pub(crate) faults: Faults,
     pub(crate) model: Model,
-    pub(crate) journal: Journal,
+    pub(crate) journal: Arc<Journal>,
     pub(crate) client: reqwest::Client,
     /// Another process may drive it under `/_emulator/`.
     pub(crate) driven: bool,
@@ -93,6 +93,7 @@ pub(crate) struct Wires {
     pub(crate) ci: mpsc::UnboundedSender<ci::Order>,
     pub(crate) happened: broadcast::Sender<Happened>,
     pub(crate) busy: Busy,
+    pub(crate) journal: Arc<Journal>,
     /// Where webhooks go.
     pub(crate) receiver: Arc<Mutex<Option<String>>>,
 }

@@ -64,7 +64,7 @@ pub struct Options {
     pub owner: String,
     /// The App's slug; its bot is `slug[bot]`.
     pub slug: String,
-    /// Every request as one JSON a line.
+    /// Every request, webhook and moved branch as one JSON a line.
     pub log: Option<std::fs::File>,
     /// Ids count up from here: emulators whose ids must not meet start far from each other.
     pub first_id: u64,
@@ -214,7 +214,7 @@ impl Running {
 
 impl Emulator {
     /// Starts one.
-    pub async fn start(options: Options) -> Result<Emulator, Error> {
+    pub async fn start(mut options: Options) -> Result<Emulator, Error> {
         let failed = |what: &str, error: &dyn std::fmt::Display| Error::Start(format!("{what}: {error}"));
         let listener = TcpListener::bind(options.listen)
             .await
@@ -243,13 +243,20 @@ impl Emulator {
         let (hooks, hooks_out) = mpsc::unbounded_channel();
         let (orders, orders_out) = mpsc::unbounded_channel();
         let (happened, _) = broadcast::channel(STORY);
-        let wires = Wires { hooks, ci: orders, happened, busy: Busy::new(), receiver: Arc::default() };
-        let web = format!("http://{here}");
-        let world = World::new(&options, &web, &format!("http://{there}"), root, wires);
-        let journal = Journal::default();
-        if let Some(log) = options.log {
+        let journal = Arc::new(Journal::default());
+        if let Some(log) = options.log.take() {
             journal.log_to(log);
         }
+        let wires = Wires {
+            hooks,
+            ci: orders,
+            happened,
+            busy: Busy::new(),
+            journal: journal.clone(),
+            receiver: Arc::default(),
+        };
+        let web = format!("http://{here}");
+        let world = World::new(&options, &web, &format!("http://{there}"), root, wires);
         let hub = Arc::new(Hub {
             world: Mutex::new(world),
             faults: Faults::default(),

@@ -2,6 +2,7 @@
 
 use super::events::{Happened, What};
 use super::faults::Astray;
+use super::journal::Line;
 use super::state::{Delivery, Id, World};
 use super::{Guard, Hub};
 use chrono::Utc;
@@ -78,7 +79,22 @@ impl World {
 
     /// Puts a webhook on the wire. Nobody listens any more only when the emulator is being stopped.
     pub(crate) fn send_hook(&self, hook: Hook) {
+        let Hook { guid, event, payload, .. } = &hook;
+        self.wires.journal.line(&Line::Hook { at: Utc::now(), guid, event, payload });
         let _ = self.wires.hooks.send(hook);
+    }
+
+    /// The same webhook once more, under its id.
+    pub(crate) fn send_again(&self, delivery: &Delivery) {
+        self.send_hook(Hook {
+            guid: delivery.guid.clone(),
+            event: delivery.event.clone(),
+            action: delivery.action.clone(),
+            repository: delivery.repository,
+            payload: delivery.payload.clone(),
+            redelivery: true,
+            guard: self.wires.busy.begin(),
+        });
     }
 
     pub(crate) fn happened(&self, repo: Id, what: What) {
@@ -178,6 +194,7 @@ fn sign<M: hmac::Mac + hmac::KeyInit>(secret: &str, body: &str) -> String {
 
 fn record(hub: &Hub, hook: &Hook, status_code: u16, took: Duration, mut answer: String) {
     answer.truncate(answer.floor_char_boundary(ANSWER_KEPT));
+    hub.journal.line(&Line::Delivered { at: Utc::now(), guid: &hook.guid, status: status_code });
     hub.with(|world| {
         let id = world.id();
         world.deliveries.push_back(Delivery {

@@ -5,7 +5,7 @@ use super::merge::is_within;
 use super::objects::oid;
 use super::program::{Printed, git, sort, words};
 use super::{GitError, Mirror, Remote};
-use crate::domain::Sha;
+use crate::domain::{Fault, Sha, seeded};
 
 impl Mirror {
     /// Pushes `commit` to `branch` with the exact expected old id (`None`: the branch must not exist), forward only, then
@@ -132,6 +132,7 @@ impl Mirror {
     ) -> Result<Printed, GitError> {
         // The server compares the old id itself, under its lock: nobody's push in between is lost.
         let lease = format!("--force-with-lease={name}:{}", expected.map_or("", Sha::as_str));
+        let lease = if seeded(Fault::PushForced) { "--force".to_owned() } else { lease };
         let args = ["push", "--porcelain", "--no-verify", &lease, "--", remote.url.as_str(), spec];
         git(&self.dir, remote, &args).await
     }

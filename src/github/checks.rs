@@ -144,18 +144,30 @@ impl Repository {
     /// # Errors
     /// Any of [`GitHubError`].
     pub async fn check_once(&self, show: &CheckShow) -> Result<u64, GitHubError> {
-        let app = self.github.app().await?.id;
-        let mut found = self.url(["commits", show.head.as_str(), "check-runs"]);
-        found.query_pairs_mut().append_pair("check_name", &show.name).append_pair("filter", "all");
-        let rows: Vec<OwnRow> = self.client.list(&found, Some("check_runs"), CHECKS_READ).await?;
-        let own = rows.into_iter().filter(|row| row.app.as_ref().is_some_and(|by| by.id == app));
-        if let Some(id) = own.filter(|row| row.external_id == show.external_id).map(|row| row.id).min() {
-            return Ok(id);
+        if let Some(id) = self.own_checks(show).await?.first() {
+            return Ok(*id);
         }
         let mut body = shown(show);
         body["head_sha"] = json!(show.head.as_str());
         let made: OwnRow = self.client.write(Method::POST, &self.url(["check-runs"]), &body).await?;
         Ok(made.id)
+    }
+
+    /// Our check runs on the commit with the external id, oldest first: more than one only where two made it at once.
+    /// GitHub deletes none; it shows the newest.
+    ///
+    /// # Errors
+    /// Any of [`GitHubError`].
+    pub async fn own_checks(&self, show: &CheckShow) -> Result<Vec<u64>, GitHubError> {
+        let app = self.github.app().await?.id;
+        let mut found = self.url(["commits", show.head.as_str(), "check-runs"]);
+        found.query_pairs_mut().append_pair("check_name", &show.name).append_pair("filter", "all");
+        let rows: Vec<OwnRow> = self.client.list(&found, Some("check_runs"), CHECKS_READ).await?;
+        let own = rows.into_iter().filter(|row| row.app.as_ref().is_some_and(|by| by.id == app));
+        let mut own: Vec<u64> =
+            own.filter(|row| row.external_id == show.external_id).map(|row| row.id).collect();
+        own.sort_unstable();
+        Ok(own)
     }
 
     /// Shows our check run anew.

@@ -194,11 +194,17 @@ impl Repository {
         self.client.tell(Method::PATCH, &url, Some(&json!({ "body": body }))).await
     }
 
+    /// Deletes a comment of ours; one that is gone is a success.
+    ///
+    /// # Errors
+    /// Any other of [`GitHubError`].
+    pub async fn delete_comment(&self, comment: CommentId) -> Result<(), GitHubError> {
+        self.take_back(Place::Conversation(Number(0)), comment.0).await
+    }
+
     /// Our own comments with this marker.
     pub(super) async fn own_comments(&self, number: Number, marker: &str) -> Result<Vec<Own>, GitHubError> {
-        let is_own = self.is_own().await?;
-        let all = self.all_comments(number).await?.into_iter();
-        let own = all.filter(|comment| comment.body.contains(marker) && is_own(comment));
+        let own = self.own_comments_on(number).await?.into_iter().filter(|own| own.body.contains(marker));
         Ok(own.map(|comment| Own { id: comment.id.0, url: comment.url, body: comment.body }).collect())
     }
 

@@ -3,7 +3,7 @@
 use super::issues::{LabelRow, is_newcomer};
 use super::repository::AccountRow;
 use super::{GitHubError, Repository};
-use crate::domain::{Actor, Number, Repo, RepoId, Sha};
+use crate::domain::{Actor, Fault, Number, Repo, RepoId, Sha, seeded};
 use http::Method;
 use serde::Deserialize;
 use serde_json::json;
@@ -191,7 +191,8 @@ impl Repository {
         let mut refusal = None;
         for look in 0..LOOKS {
             tokio::time::sleep(LAG * look).await;
-            if let Some(found) = unmerged(self.pulls_of(branch).await?) {
+            let found = unmerged(self.pulls_of(branch).await?);
+            if let Some(found) = found.filter(|_| !seeded(Fault::PullBlindly)) {
                 return Ok(found);
             }
             match self.open_pull(branch, base, title, body, draft).await {

@@ -47,13 +47,14 @@ impl Commits {
             drop(turn);
             // Whoever opens the database next must not find it locked by the dead.
             tx.rollback().await?;
-            return std::future::pending().await;
+            self.gate().await;
+            return Err(StoreError::Database("the process stood still while it wrote".to_owned()));
         }
         tx.commit().await?;
         if self.made.fetch_add(1, Ordering::AcqRel) + 1 >= last {
             self.stopped.send_replace(true);
             drop(turn);
-            return std::future::pending().await;
+            self.gate().await;
         }
         if wakes == Wakes::Yes {
             self.wake();
@@ -61,11 +62,18 @@ impl Commits {
         Ok(())
     }
 
-    /// Never returns once the last commit was made: a dead process reads nothing either.
+    /// Does not return once the last commit was made, unless it goes on: a dead process reads nothing either.
     pub(super) async fn gate(&self) {
         if self.made.load(Ordering::Acquire) >= self.last.load(Ordering::Acquire) {
-            std::future::pending::<()>().await;
+            // The sender lives in self, so waiting cannot fail.
+            let _ = self.stopped.subscribe().wait_for(|stopped| !stopped).await;
         }
+    }
+
+    /// There is no last commit any more: whatever waits here goes on.
+    pub(super) fn go_on(&self) {
+        self.last.store(u64::MAX, Ordering::Release);
+        self.stopped.send_replace(false);
     }
 
     pub(super) fn wake(&self) {
@@ -83,6 +91,7 @@ impl Commits {
     /// Sets the last commit, counted from now; completes when it is made.
     pub(super) fn stop_after(&self, more: u64) -> watch::Receiver<bool> {
         self.last.store(self.made().saturating_add(more), Ordering::Release);
+        self.stopped.send_replace(more == 0);
         self.stopped.subscribe()
     }
 }

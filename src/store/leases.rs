@@ -8,7 +8,7 @@ use super::{
     db::{Tx, db, run},
     places, taking, turns,
 };
-use crate::domain::{Epoch, SessionId, Sha, State, Timestamp};
+use crate::domain::{Epoch, Fault, SessionId, Sha, State, Timestamp, seeded};
 use std::time::Duration;
 
 const INSERT: &str = "INSERT INTO sessions (id, short, installation, repo, owner, name, issue, branch, pull, head, \
@@ -177,6 +177,7 @@ impl Store {
         let (db, id) = (self.reader().await, lease.session.to_string());
         let row: Option<(i64, i64)> =
             db!(db, c => sqlx::query_as(FENCE).bind(id).bind(lease.epoch.0).fetch_optional(c).await)?;
+        let row = row.or(seeded(Fault::Unfenced).then_some((0, 0)));
         row.map(drop).ok_or(StoreError::LeaseLost)
     }
 
@@ -190,6 +191,7 @@ impl Store {
         let id = lease.session.to_string();
         let row: Option<(i64, i64)> = db!(&mut tx, c => sqlx::query_as(sql).bind(id).bind(lease.epoch.0)
             .fetch_optional(&mut **c).await)?;
+        let row = row.or(seeded(Fault::Unfenced).then_some((0, 0)));
         let Some((installation, repo)) = row else {
             tx.rollback().await?;
             return Err(StoreError::LeaseLost);

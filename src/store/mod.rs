@@ -143,6 +143,11 @@ impl Store {
         self.core.commits.stop_after(more)
     }
 
+    /// For tests of recovery: after [`Store::stop_after`] the process was not dead, it had only stood still.
+    pub fn go_on(&self) {
+        self.core.commits.go_on();
+    }
+
     /// The database for reading.
     async fn reader(&self) -> &Db {
         self.core.commits.gate().await;

@@ -124,7 +124,11 @@ impl Driver {
             match after {
                 After::Again => {}
                 After::Rest(own) => {
-                    return Ok([own, effects_due, self.silence(), unshown].into_iter().flatten().min());
+                    let read_back = self.read_back().await?;
+                    return Ok([own, effects_due, read_back, self.silence(), unshown]
+                        .into_iter()
+                        .flatten()
+                        .min());
                 }
             }
         }
@@ -184,6 +188,10 @@ impl Driver {
     async fn waiting(&mut self, since: Timestamp) -> Result<After, Halt> {
         let until = since.plus(self.parts.settings.limits.person);
         if self.tick().await? < until {
+            if let Some(entry) = Box::pin(look::outside(self)).await? {
+                self.record(entry).await?;
+                return Ok(After::Again);
+            }
             let look = self.now.plus(REST_LOOK).min(until);
             return Ok(After::Rest(Some(look)));
         }

@@ -13,6 +13,7 @@ mod journal;
 mod keep;
 mod look;
 mod observe;
+mod readback;
 mod round;
 mod rules;
 mod seed;
@@ -97,6 +98,8 @@ pub struct Settings {
     pub lease: Duration,
     /// How long what is kept is kept.
     pub retention: Retention,
+    /// How long after it was last written what GitHub shows is read back.
+    pub read_back: Duration,
     /// Where no database outlives the run: what is different then.
     pub action: Option<action::Settings>,
 }

@@ -27,6 +27,7 @@ mod process;
 mod pulls;
 mod quixbugs;
 mod reading;
+mod recovery;
 mod red;
 mod repo_config;
 mod reviews;

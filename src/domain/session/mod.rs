@@ -12,6 +12,8 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod worlds;
 
 pub use effect::{Effect, Message, Subject};
 pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Spot, Whose};

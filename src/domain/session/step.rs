@@ -313,6 +313,8 @@ impl Next<'_> {
 
     /// Over for a reason that everybody can see for themselves: nobody is told.
     pub(super) fn over(&mut self, outcome: Outcome) -> Taken {
+        // What still waited ends with it: a pull request that is opened again begins with nothing.
+        self.facts().kept.clear();
         self.note_result("ended");
         self.state.phase = Phase::Done { outcome };
         Ok(())

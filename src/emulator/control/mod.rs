@@ -78,6 +78,7 @@ async fn perform(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         | Verb::Notifications
         | Verb::Requests
         | Verb::Deliveries
+        | Verb::RedeliverFailed
         | Verb::LeakedAuthorizations => look(emulator, verb),
         doing => act(emulator, doing),
     }
@@ -221,6 +222,7 @@ fn look(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         Verb::Notifications => json!(emulator.notifications()),
         Verb::Requests => json!(emulator.requests()),
         Verb::Deliveries => json!(emulator.deliveries()),
+        Verb::RedeliverFailed => json!(emulator.redeliver_failed()),
         Verb::LeakedAuthorizations => json!(emulator.leaked_authorizations()),
         _ => Value::Null,
     })

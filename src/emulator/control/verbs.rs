@@ -265,6 +265,7 @@ pub(super) enum Verb {
     Notifications,
     Requests,
     Deliveries,
+    RedeliverFailed,
     LeakedAuthorizations,
 }
 

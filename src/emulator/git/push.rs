@@ -2,6 +2,7 @@
 
 use super::store;
 use crate::emulator::events::What;
+use crate::emulator::journal::Line;
 use crate::emulator::render::{short_sha, simple_commit};
 use crate::emulator::reply::Refusal;
 use crate::emulator::state::{ACTIONS_APP, Id, Kind, World};
@@ -61,6 +62,15 @@ impl World {
         self.repo_mut(repo).pushed = Utc::now();
         let login = self.login(who.actor).to_owned();
         let parts = self.push_parts(repo, who.actor, branch, old, new)?;
+        self.wires.journal.line(&Line::Branch {
+            at: Utc::now(),
+            repository: &self.full_name(&self.repositories[&repo]),
+            login: &login,
+            branch,
+            before: old,
+            after: new,
+            forced: parts["forced"] == true,
+        });
         self.hook("push", None, Some(repo), who.actor, parts);
         if new == NO_COMMIT {
             self.happened(repo, What::BranchDeleted { login, branch: branch.into() });

@@ -4,7 +4,6 @@ use super::number;
 use crate::emulator::auth::{Caller, read};
 use crate::emulator::reply::{Answer, Call, Refusal, Reply, strings};
 use crate::emulator::state::{Delivery, Id, Token, World};
-use crate::emulator::webhooks::Hook;
 use chrono::SecondsFormat;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -171,16 +170,7 @@ pub(super) fn set_hook_config(world: &mut World, call: &Call) -> Answer {
 
 pub(super) fn redeliver(world: &World, call: &Call, id: &str) -> Answer {
     call.app_only()?;
-    let delivery = find_delivery(world, id)?;
-    world.send_hook(Hook {
-        guid: delivery.guid.clone(),
-        event: delivery.event.clone(),
-        action: delivery.action.clone(),
-        repository: delivery.repository,
-        payload: delivery.payload.clone(),
-        redelivery: true,
-        guard: world.wires.busy.begin(),
-    });
+    world.send_again(find_delivery(world, id)?);
     Ok(Reply::json(StatusCode::ACCEPTED, json!({})))
 }
 

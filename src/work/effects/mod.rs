@@ -5,7 +5,7 @@ mod words;
 
 use super::{Halt, REFUSED_LOOK, drive::Driver};
 use crate::{
-    domain::{Effect, Entry, Sha, Timestamp, session::NotPushed},
+    domain::{Effect, Entry, Fault, Sha, Timestamp, seeded, session::NotPushed},
     git::GitError,
     github::{GitHubError, Repository, Scope},
     store::EffectRow,
@@ -81,6 +81,10 @@ impl Driver {
     }
 
     async fn perform(&mut self, row: &EffectRow) -> Result<(), Halt> {
+        if let (Effect::Push { commit, .. }, true) = (&row.effect, seeded(Fault::PushRecordedFirst)) {
+            let pushed = [Entry::Pushed { commit: commit.clone() }];
+            self.parts.store.effect_done(&self.lease, row.id, &json!(null), &pushed).await?;
+        }
         let outcome = match tokio::time::timeout(PATIENCE, self.act(&row.effect)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Undone::Later("GitHub did not answer in time".to_owned(), Duration::from_secs(10))),

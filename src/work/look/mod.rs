@@ -158,7 +158,7 @@ fn is_all_in(verdict: &Verdict) -> bool {
 }
 
 /// What changed outside that matters more than any check: the pull request closed, the branch moved or gone.
-async fn outside(driver: &mut Driver) -> Result<Option<Entry>, Halt> {
+pub(super) async fn outside(driver: &mut Driver) -> Result<Option<Entry>, Halt> {
     let (parts, state) = (driver.parts.clone(), driver.state.clone());
     let repository = parts.repository(&state);
     let facts = &state.facts;

@@ -1,5 +1,6 @@
 //! Real processes: a server that is killed and started again beside an emulator that lives on.
 
+mod load;
 mod world;
 
 use std::time::{Duration, Instant};
@@ -50,6 +51,7 @@ async fn f57_killed_at_any_moment_nothing_is_lost_or_done_twice() {
     println!("killed {kills} times");
     machine.until_green().await;
     machine.has_done_everything_once().await;
+    assert_eq!(machine.findings(kills), "");
 }
 
 #[tokio::test(flavor = "multi_thread")]

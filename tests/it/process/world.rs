@@ -20,6 +20,9 @@ const REPO: &str = "acme/calendar";
 /// Longer than anything here takes, even on a machine that is busy with something else.
 const LONGEST: Duration = Duration::from_secs(120);
 
+/// Of each reply of the model so many: a killed server asks again.
+const REPLIES: usize = 400;
+
 /// What CI runs on every commit.
 const CHECK: &str =
     "[ \"$(sh src/sum.sh 1 2)\" = 3 ] || { echo 'src/sum.sh:1: error: 1 and 2 should be 3'; exit 1; }";
@@ -73,12 +76,14 @@ impl Machine {
     pub(super) async fn start(delay: impl Fn(Play) -> Duration) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let mut emulator = program().args(["emulator", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut emulator = program();
+        emulator.args(["emulator", "--listen", "127.0.0.1:0", "--log"]).arg(folder.path().join("log"));
+        let mut emulator = emulator.spawn().unwrap();
         let first = until_line(emulator.stdout.take().unwrap(), Arc::default(), |line| {
             line.strip_prefix("listening on ").map(str::to_owned)
         });
         let github = first.await;
-        let folder = tempfile::tempdir().unwrap();
         let mut machine =
             Self { client, github, server: None, log: Arc::default(), folder, _emulator: emulator };
         machine.prepare(delay).await;
@@ -95,7 +100,7 @@ impl Machine {
         let issue = json!({ "repo": REPO, "login": "alice", "title": "The sum is wrong", "body": "It is." });
         self.ask("open_issue", issue).await;
         for play in Play::ALL {
-            let replies = vec![play.reply().after(delay(play)); 40];
+            let replies = vec![play.reply().after(delay(play)); REPLIES];
             self.ask("model_plays", json!({ "plays": replies, "key": play.key() })).await;
         }
     }
@@ -180,12 +185,43 @@ impl Machine {
     }
 
     /// Asks the emulator for something.
-    async fn ask(&self, verb: &str, arguments: Value) -> Value {
+    pub(super) async fn ask(&self, verb: &str, arguments: Value) -> Value {
         let url = format!("{}/_emulator/{verb}", self.github);
         let answer = self.client.post(url).json(&arguments).send().await.unwrap();
         let (status, body) = (answer.status(), answer.text().await.unwrap());
         assert!(status.is_success(), "{verb}: {body}");
         serde_json::from_str(&body).unwrap_or(Value::Null)
+    }
+
+    /// Opens another issue and says `/code` on it.
+    pub(super) async fn another(&self, number: usize) {
+        let title = format!("The sum is wrong in case {number}");
+        let issue = json!({ "repo": REPO, "login": "alice", "title": title, "body": "It is." });
+        let number = self.ask("open_issue", issue).await;
+        let comment =
+            json!({ "repo": REPO, "number": number, "login": "alice", "body": "/code fix the sum" });
+        self.ask("comment", comment).await;
+    }
+
+    /// How each session stands.
+    pub(super) async fn words(&self) -> Vec<String> {
+        let sessions = self.store().await.sessions(1000).await.unwrap();
+        sessions.iter().map(|session| word(&session.state)).collect()
+    }
+
+    /// Sandboxes that are left.
+    pub(super) fn sandboxes(&self) -> usize {
+        let folders = std::fs::read_dir(self.folder.path().join("data/sandboxes"));
+        folders.map_or(0, Iterator::count)
+    }
+
+    /// What the checker finds in the emulator's log after so many kills.
+    pub(super) fn findings(&self, kills: u32) -> String {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check_story.py");
+        let mut check = std::process::Command::new("python3");
+        check.arg(script).arg(self.folder.path().join("log")).args(["--kills", &kills.to_string()]);
+        let output = check.output().expect("python3 runs");
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 
     pub(super) async fn comment(&self, text: &str) {
@@ -266,7 +302,7 @@ impl Machine {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 
-    async fn until(&self, what: &str, so: impl AsyncFn() -> bool) {
+    pub(super) async fn until(&self, what: &str, so: impl AsyncFn() -> bool) {
         let begun = Instant::now();
         while !so().await {
             if begun.elapsed() > LONGEST {

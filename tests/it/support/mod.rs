@@ -5,7 +5,7 @@
 
 pub mod plays;
 pub mod postgres;
-mod story;
+pub mod story;
 
 pub use story::word;
 
@@ -213,7 +213,7 @@ impl World {
     }
 }
 
-fn client() -> reqwest::Client {
+pub fn client() -> reqwest::Client {
     reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
@@ -222,7 +222,7 @@ fn client() -> reqwest::Client {
 }
 
 /// The engine over the emulated model, which answers to every name.
-fn engine(github: &Emulator, others: &[String], patience: Duration) -> Arc<dyn agent::Engine> {
+pub fn engine(github: &Emulator, others: &[String], patience: Duration) -> Arc<dyn agent::Engine> {
     let base = format!("{}/v1/", github.model_url().trim_end_matches('/'));
     let url = url::Url::parse(&base).expect("an address");
     let model = |name: &str| {
@@ -234,7 +234,7 @@ fn engine(github: &Emulator, others: &[String], patience: Duration) -> Arc<dyn a
     Arc::from(agent::native(model(MODEL), others.iter().map(|name| model(name)).collect()))
 }
 
-fn settings(
+pub fn settings(
     github: &Emulator,
     data: PathBuf,
     sandboxes: Provider,
@@ -282,6 +282,7 @@ fn settings(
             secrets: vec![SecretString::from(SECRET)],
             lease: Duration::from_secs(60),
             retention: fixpoint::domain::Retention::default(),
+            read_back: Duration::from_secs(60),
             action: None,
         },
         engine: engine(github, &[], Duration::from_secs(300)),

@@ -4,6 +4,7 @@ use super::Fixpoint;
 use fixpoint::{
     domain::{Phase, State, session::Step, step},
     emulator::What,
+    store::{Store, Summary},
 };
 
 impl Fixpoint {
@@ -21,25 +22,26 @@ impl Fixpoint {
             }
         }
         for session in self.sessions().await {
-            lines.push(self.phases_of(&session).await);
+            lines.push(phases_of(&self.store, &session).await);
         }
         lines.join("\n")
     }
+}
 
-    async fn phases_of(&self, session: &fixpoint::store::Summary) -> String {
-        let Ok(Some(mut state)) = self.store.first_state(session.id).await else { return String::new() };
-        let mut words = vec![word(&state)];
-        for stepped in self.store.history(session.id).await.unwrap_or_default() {
-            if let Ok(Step::To(next, _)) = step(&state, stepped.entry, stepped.now, &stepped.limits) {
-                state = *next;
-                let word = word(&state);
-                if words.last() != Some(&word) {
-                    words.push(word);
-                }
+/// A session's phases in order.
+pub async fn phases_of(store: &Store, session: &Summary) -> String {
+    let Ok(Some(mut state)) = store.first_state(session.id).await else { return String::new() };
+    let mut words = vec![word(&state)];
+    for stepped in store.history(session.id).await.unwrap_or_default() {
+        if let Ok(Step::To(next, _)) = step(&state, stepped.entry, stepped.now, &stepped.limits) {
+            state = *next;
+            let word = word(&state);
+            if words.last() != Some(&word) {
+                words.push(word);
             }
         }
-        words.join(" → ")
     }
+    words.join(" → ")
 }
 
 /// A phase in one word, with its round or outcome.

@@ -1,0 +1,62 @@
+//! Killed again and again under load: several sessions at once, new ones as old ones end. `scripts/long/kills.sh` runs
+//! it.
+
+use super::world::Machine;
+use std::time::{Duration, Instant};
+
+/// Sessions that are worked on at once.
+const AT_ONCE: usize = 3;
+
+/// After this long nothing that a dead server left is there any more.
+const SWEPT: Duration = Duration::from_secs(75);
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes many minutes: scripts/long/kills.sh"]
+async fn f57_under_load_nothing_is_lost_or_done_twice() {
+    let seed = number("FIXPOINT_SEED").unwrap_or_else(rand::random);
+    let kills = u32::try_from(number("FIXPOINT_KILLS").unwrap_or(150)).unwrap();
+    println!("FIXPOINT_SEED={seed}");
+    let begun = Instant::now();
+    let mut machine = Machine::start(|_| Duration::from_millis(150)).await;
+    let (mut state, mut asked) = (seed, 0);
+    for killed in 1..=kills {
+        let words = machine.words().await;
+        let green = words.iter().filter(|word| *word == "resting(green)").count();
+        // What was said while nobody listened counts as asked.
+        while asked < green + AT_ONCE {
+            asked += 1;
+            machine.another(asked).await;
+        }
+        if killed % 25 == 0 {
+            println!("{killed} kills, {green} of {asked} sessions are green, {:?}", begun.elapsed());
+        }
+        // Knuth's constants of a linear congruential generator; the upper bits are the random ones.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        tokio::time::sleep(Duration::from_millis(50 + (state >> 33) % 4950)).await;
+        machine.kill().await;
+        machine.serve().await;
+        // GitHub sends nothing twice by itself; whoever finds a failed delivery in the App's list does.
+        machine.ask("redeliver_failed", serde_json::json!({})).await;
+    }
+    machine
+        .until("all are green", async || {
+            let words = machine.words().await;
+            words.len() == asked && words.iter().all(|word| word == "resting(green)")
+        })
+        .await;
+    tokio::time::sleep(SWEPT).await;
+    println!("{kills} kills, {asked} sessions, {:?}", begun.elapsed());
+    assert_eq!(machine.findings(kills), "");
+    assert_eq!(machine.sandboxes(), 0, "sandboxes are left");
+    let pulls = machine.ask("pulls", serde_json::json!({ "repo": "acme/calendar" })).await;
+    assert_eq!(pulls.as_array().unwrap().len(), asked, "a pull request each");
+    let branches = machine.ask("branches", serde_json::json!({ "repo": "acme/calendar" })).await;
+    assert_eq!(branches.as_array().unwrap().len(), asked + 1, "a branch each, and main");
+    let rounds: Vec<u32> =
+        machine.store().await.sessions(1000).await.unwrap().iter().map(|s| s.state.facts.round).collect();
+    assert!(rounds.iter().all(|rounds| *rounds == 2), "{rounds:?}");
+}

@@ -1,0 +1,40 @@
+//! Never lost, never twice: the same story wherever it is interrupted.
+//!
+//! The story is told once without an interruption; every other telling must end with what everybody saw then. What was lost
+//! or doubled on the way is told by `scripts/check_story.py`, which knows the emulator's log and nothing of us.
+
+mod killed;
+mod seeded;
+mod world;
+mod zombie;
+
+use futures::stream::{self, StreamExt as _};
+use world::{Case, Process, Wish};
+
+/// Stories told side by side: much of their time is waiting.
+const TOGETHER: usize = 2;
+
+/// What everybody sees at the end.
+const STORY: &str = "\
+queued → working(1) → publishing → watching → queued → working(2) → publishing → watching → resting(green)
+2 rounds in request 1
+branches: fixpoint/1-the-sum-is-wrong, main
+#2 ready: echo $(($1 + $2)) # a second try, now that the log has told what is wrong with it
+check test: success
+check fixpoint: success
+alice: /code fix the sum fixpoint[bot]: eyes
+fixpoint[bot]: **#2 is ready for review: Add.** 
+alice is told of: comment, review_requested";
+
+/// Only every n-th place to interrupt it; all of them where the environment says so (`scripts/long/recovery.sh`).
+fn every(n: usize) -> usize {
+    if std::env::var_os("FIXPOINT_LONG").is_some() { 1 } else { n }
+}
+
+async fn all<F: Future<Output = Result<(), String>>>(tellings: impl IntoIterator<Item = F>) {
+    let begun = std::time::Instant::now();
+    let told: Vec<_> = stream::iter(tellings).buffer_unordered(TOGETHER).collect().await;
+    println!("{} stories in {:?}", told.len(), begun.elapsed());
+    let wrong: Vec<String> = told.into_iter().filter_map(Result::err).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}

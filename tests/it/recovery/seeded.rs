@@ -1,0 +1,254 @@
+//! Mistakes made on purpose: each is caught in the story that provokes it, by the checker or by what everybody sees. Without
+//! the mistake the same stories are told in silence.
+
+use super::{Case, Wish, every, world::REPO, zombie};
+use fixpoint::{
+    domain::Fault as Mistake,
+    emulator::{Astray, Fault, Trouble},
+};
+use std::time::Duration;
+
+/// Tells the story with and without the mistake. Without one, those that [`super::killed`] tells as well are left to it
+/// where time is short.
+async fn is_caught(mistake: Mistake, story: impl AsyncFn(Option<Mistake>) -> Result<(), String>) {
+    let told =
+        [Mistake::PushRecordedFirst, Mistake::PullBlindly, Mistake::CommentBlindly, Mistake::StatusUnhashed];
+    if every(2) == 1 || !told.contains(&mistake) {
+        story(None).await.expect("nothing is found where no mistake is made");
+    }
+    let found = story(Some(mistake)).await.expect_err("the mistake is caught");
+    println!("{mistake:?}: {found}");
+}
+
+/// What a mistake keeps from ever coming is not waited for as long as what may be slow.
+fn patience(mistake: Option<Mistake>) -> Duration {
+    Duration::from_secs(if mistake.is_some() { 30 } else { 120 })
+}
+
+fn making(mistake: Option<Mistake>) -> Wish {
+    Wish { fault: mistake, ..Wish::default() }
+}
+
+/// The server dies when this call has been served (or before it is); the next one makes the same mistake.
+async fn dies_at(mistake: Option<Mistake>, method: &str, path: &str, trouble: Trouble) -> Result<(), String> {
+    let mut case = Case::new().await;
+    case.longest = patience(mistake);
+    case.github.faults().add(Fault::next(path, trouble).on(method));
+    let first = case.serve(making(mistake)).await;
+    case.say("/code fix the sum");
+    case.until_held(path).await?;
+    drop(first);
+    let _second = case.serve(making(mistake)).await;
+    case.github.redeliver_failed();
+    case.judge(1).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_push_recorded_before_it_is_made() {
+    is_caught(Mistake::PushRecordedFirst, async |mistake| {
+        dies_at(mistake, "POST", "/*/*/git-receive-pack", Trouble::Hold).await
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_request_opened_blindly() {
+    is_caught(Mistake::PullBlindly, async |mistake| {
+        dies_at(mistake, "POST", "/repos/*/*/pulls", Trouble::HoldAnswer).await
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comment_written_blindly() {
+    is_caught(Mistake::CommentBlindly, async |mistake| {
+        dies_at(mistake, "POST", "/repos/*/*/issues/*/comments", Trouble::HoldAnswer).await
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_that_is_not_journalled() {
+    is_caught(Mistake::ReplyForgotten, async |mistake| {
+        let case = Case::new().await;
+        // Long after the first reply.
+        case.github.faults().add(Fault::next("/v1/messages", Trouble::Hold).after(1));
+        let first = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.until_held("the second reply").await?;
+        drop(first);
+        let _second = case.serve(making(mistake)).await;
+        // The call that was held had no reply yet: none was paid for twice.
+        case.judge(0).await
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_comment_that_is_not_read_back() {
+    is_caught(Mistake::NotReadBack, async |mistake| {
+        let case = zombie::case().await;
+        case.github.faults().add(Fault::next("/repos/*/*/issues/*/comments", Trouble::Hold).on("POST"));
+        let first = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.until_held("the status").await?;
+        let _ = first.store.stop_after(0);
+        let second = case.serve(making(mistake)).await;
+        second.store.take_over().await.unwrap();
+        case.until_green().await?;
+        // A sender that lives would take it back itself.
+        drop(first);
+        case.github.faults().release();
+        match mistake {
+            None => case.until_read_back().await?,
+            Some(_) => tokio::time::sleep(2 * zombie::READ_BACK).await,
+        }
+        case.judge(1).await
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_push_without_an_exact_lease() {
+    is_caught(Mistake::PushForced, async |mistake| {
+        let case = Case::new().await;
+        // Between the look at the branch and the push to it.
+        let push = Fault::next("/*/*/info/refs?service=git-receive-pack", Trouble::Hold).after(1);
+        case.github.faults().add(push);
+        let _server = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.until_held("the second push").await?;
+        let branch = case.github.pulls(REPO).unwrap()[0].head_branch.clone();
+        let theirs = case.github.push_as(REPO, "alice", &branch, &[("NOTES.md", "mine\n")]).unwrap();
+        case.github.faults().release();
+        let _ = case.until("resting(stood_down)").await;
+        let findings = case.findings(0);
+        match case.github.branch(REPO, &branch).unwrap() {
+            Some(tip) if tip == theirs && findings.is_empty() => Ok(()),
+            _ => Err(findings.join("\n")),
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delivery_answered_before_it_is_stored() {
+    is_caught(Mistake::AnsweredFirst, async |mistake| {
+        let mut case = Case::new().await;
+        case.longest = patience(mistake);
+        let first = case.serve(making(mistake)).await;
+        let _ = first.store.stop_after(0);
+        case.say("/code fix the sum");
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        drop(first);
+        let _second = case.serve(making(mistake)).await;
+        case.github.settled().await;
+        case.github.redeliver_failed();
+        case.judge(1).await.map_err(|why| format!("{why}\n{:?}", case.findings(1)))
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delivery_whose_id_is_no_key() {
+    is_caught(Mistake::GuidIgnored, async |mistake| {
+        let case = Case::new().await;
+        case.github.faults().add(Fault::next("/v1/messages", Trouble::Slow(1500)));
+        let _server = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.github.settled().await;
+        case.github.faults().astray(Some("issue_comment"), 1, Astray::Duplicate);
+        case.say("mind the zero, please");
+        case.until_green().await?;
+        let shown = case.github.model().shown();
+        let told = shown.last().map(|shown| shown.body.to_string()).unwrap_or_default();
+        match told.matches("mind the zero, please").count() {
+            1 => Ok(()),
+            times => Err(format!("the model was told it {times} times")),
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_whose_comment_is_no_key() {
+    is_caught(Mistake::SubjectIgnored, async |mistake| {
+        let case = Case::new().await;
+        let server = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.until_green().await?;
+        // The same comment comes by another way: another delivery, whose id is another.
+        let hook = case.github.deliveries().into_iter().find(|d| d.event == "issue_comment").unwrap();
+        let body = serde_json::to_string_pretty(&hook.payload).unwrap();
+        let kept = server.store.keep_delivery("another-way", "issue_comment", body.as_bytes()).await;
+        assert_eq!(kept.unwrap(), fixpoint::store::Kept::New);
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        case.judge(0).await
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_round_that_is_not_counted() {
+    is_caught(Mistake::RoundUncounted, async |mistake| {
+        let mut case = Case::new().await;
+        case.hopeless(2);
+        let _server = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        let _ = case.until("resting(not_green)").await;
+        let findings = case.findings(0);
+        if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_status_written_without_a_change() {
+    is_caught(Mistake::StatusUnhashed, async |mistake| {
+        let case = Case::new().await;
+        let _server = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.judge(0).await
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sandbox_that_outlives_its_lease() {
+    is_caught(Mistake::SandboxKept, async |mistake| {
+        let case = zombie::case().await;
+        case.github.faults().add(Fault::next("/v1/messages", Trouble::Hold));
+        let first = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.until_held("the first reply").await?;
+        let _ = first.store.stop_after(0);
+        let _second = zombie::successor(&case).await;
+        case.until_green().await?;
+        first.wakes();
+        case.github.faults().release();
+        case.until_read_back().await?;
+        case.judge(1).await?;
+        if case.left() == 0 { Ok(()) } else { Err(format!("{} sandboxes are left", case.left())) }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_holder_that_is_not_fenced() {
+    is_caught(Mistake::Unfenced, async |mistake| {
+        let case = zombie::case().await;
+        // It stands still with a round's last reply on its way, and goes on from there.
+        case.github.faults().add(Fault::next("/v1/messages", Trouble::Hold).after(1));
+        let first = case.serve(making(mistake)).await;
+        case.say("/code fix the sum");
+        case.until_held("the last reply").await?;
+        let _ = first.store.stop_after(0);
+        let _second = zombie::successor(&case).await;
+        case.until_green().await?;
+        first.wakes();
+        case.github.faults().release();
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        case.judge(1).await
+    })
+    .await;
+}

@@ -1,0 +1,336 @@
+//! One story to be interrupted: a red round, then a green one. The emulator lives on; the server is a [`Process`], which
+//! dies.
+
+use crate::support::{self, plays, story};
+use fixpoint::{
+    app,
+    domain::{Fault, fault},
+    emulator::{Ci, Emulator, NewRepository, Options, Permission},
+    sandbox::{LocalProvider, Provider},
+    store::Store,
+    work,
+};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio::sync::{oneshot, watch};
+
+pub(super) const REPO: &str = support::REPO;
+
+/// What CI runs on every commit.
+const CHECK: &str =
+    "[ \"$(sh src/sum.sh 1 2)\" = 3 ] || { echo 'src/sum.sh:1: error: 1 and 2 should be 3'; exit 1; }";
+
+/// Nothing here takes longer, even on a machine that is busy with something else.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// So long nothing is asked of GitHub when it is over.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// The replies of the model that the story has.
+pub(super) const REPLIES: usize = 4;
+
+/// An emulator with the story's beginning, and room for servers.
+pub(super) struct Case {
+    pub(super) github: Emulator,
+    pub(super) folder: TempDir,
+    database: String,
+    lease: Duration,
+    pub(super) read_back: Duration,
+    /// How long the end is waited for.
+    pub(super) longest: Duration,
+    rounds: u32,
+}
+
+impl Case {
+    pub(super) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", folder.path().join("fixpoint.db").display());
+        Self::over(folder, database, Duration::from_secs(60)).await
+    }
+
+    /// Over a database that is there, whose leases are this long.
+    pub(super) async fn over(folder: TempDir, database: String, lease: Duration) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let _ = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+            .with_test_writer()
+            .try_init();
+        let log = std::fs::File::create(folder.path().join("log")).unwrap();
+        let github = Emulator::start(Options { log: Some(log), ..Options::default() }).await.unwrap();
+        let files = [("README.md", "# calendar\n"), ("src/sum.sh", "echo $(($1 - $2))\n")];
+        github.create_repository(NewRepository::new(REPO, &files).ci(Ci::command("test", CHECK))).unwrap();
+        github.collaborator(REPO, "alice", Permission::Write).unwrap();
+        github.open_issue(REPO, "alice", "The sum is wrong", "1 + 2 should be 3.").unwrap();
+        let case = Self {
+            github,
+            folder,
+            database,
+            lease,
+            read_back: Duration::from_secs(60),
+            longest: LONGEST,
+            rounds: 3,
+        };
+        case.plays();
+        case
+    }
+
+    /// Which reply comes follows from what the request holds, since a new server may ask again.
+    fn plays(&self) {
+        const FIRST: &str = "# a first try";
+        const RED: &str = "src/sum.sh:1: error: 1 and 2 should be 3";
+        const SECOND: &str = "# a second try, now that the log has told what is wrong with it";
+        let write = |text: String| plays::write("src/sum.sh", &text);
+        let replies = [
+            ("", write(format!("echo $(($1 * $2)) {FIRST}\n"))),
+            (FIRST, plays::finish("Multiply")),
+            (RED, write(format!("echo $(($1 + $2)) {SECOND}\n"))),
+            (SECOND, plays::finish("Add")),
+        ];
+        for (key, reply) in replies {
+            self.github.model().plays_where(key, vec![reply; 20]);
+        }
+    }
+
+    /// The model never finds it; so many rounds are allowed.
+    pub(super) fn hopeless(&mut self, rounds: u32) {
+        self.rounds = rounds;
+        self.github.model().clear();
+        for round in 0..8 {
+            let other = plays::write("src/sum.sh", &format!("echo $(($1 * $2 + {round}))\n"));
+            self.github.model().plays([other, plays::finish("Try")]);
+        }
+    }
+
+    pub(super) fn say(&self, text: &str) -> u64 {
+        self.github.comment(REPO, support::ISSUE, "alice", text).unwrap()
+    }
+
+    /// A server over the case's database. Webhooks go there from now on.
+    pub(super) async fn serve(&self, wish: Wish) -> Process {
+        let process = Process::start(self.settings(), wish).await;
+        self.github.deliver_to(&process.webhooks);
+        process
+    }
+
+    fn settings(&self) -> app::Settings {
+        let data = self.folder.path().to_owned();
+        let program = PathBuf::from(env!("CARGO_BIN_EXE_fixpoint"));
+        let sandboxes = Provider::Local(LocalProvider::new(self.sandboxes()).with_program(program));
+        let mut limits = support::quick();
+        limits.rounds = self.rounds;
+        let caps = (
+            work::Daily { repository: 25_000_000, installation: 100_000_000 },
+            work::Running { all: 4, repository: 4, installation: 4 },
+        );
+        let mut settings = support::settings(&self.github, data, sandboxes, limits, Default::default(), caps);
+        settings.database = self.database.clone();
+        settings.work.lease = self.lease;
+        settings.work.read_back = self.read_back;
+        settings
+    }
+
+    fn sandboxes(&self) -> PathBuf {
+        self.folder.path().join("sandboxes")
+    }
+
+    /// Sandboxes that are still there.
+    pub(super) fn left(&self) -> usize {
+        std::fs::read_dir(self.sandboxes()).map_or(0, Iterator::count)
+    }
+
+    /// The database, looked at from beside.
+    pub(super) async fn store(&self) -> Store {
+        Store::open(&self.database).await.unwrap()
+    }
+
+    /// Waits until the session has ended like that and nothing moves any more; says what stands there instead if it never
+    /// does.
+    pub(super) async fn until(&self, word: &str) -> Result<(), String> {
+        let store = self.store().await;
+        let (begun, mut seen) = (Instant::now(), (0, Instant::now()));
+        loop {
+            let sessions = store.sessions(10).await.unwrap();
+            let words: Vec<String> = sessions.iter().map(|s| support::word(&s.state)).collect();
+            let asked = self.github.requests().len();
+            if words != [word] || asked != seen.0 || !store.live_leases().await.unwrap().is_empty() {
+                seen = (asked, Instant::now());
+            } else if seen.1.elapsed() > QUIET {
+                return Ok(());
+            }
+            if begun.elapsed() > self.longest {
+                return Err(format!("it never becomes {word}: {words:?}\n{}", self.story().await));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until what GitHub shows was read back.
+    pub(super) async fn until_read_back(&self) -> Result<(), String> {
+        let (store, begun) = (self.store().await, Instant::now());
+        while begun.elapsed() < LONGEST {
+            let session = store.sessions(1).await.unwrap().first().map(|session| session.id);
+            let shown = store.shown(session.expect("a session")).await.unwrap();
+            if shown.iter().any(|s| s.thing == "read-back" && s.remote == "done") {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Err(format!("it is never read back:\n{}", self.story().await))
+    }
+
+    pub(super) async fn until_green(&self) -> Result<(), String> {
+        self.until("resting(green)").await
+    }
+
+    /// What everybody sees at the end, whatever happened in between: ids and moments left out.
+    pub(super) async fn story(&self) -> String {
+        let mut lines = Vec::new();
+        let store = self.store().await;
+        for session in store.sessions(10).await.unwrap() {
+            lines.push(story::phases_of(&store, &session).await);
+            lines.push(format!(
+                "{} rounds in request {}",
+                session.state.facts.round, session.state.facts.request_no
+            ));
+        }
+        lines.push(format!("branches: {}", self.github.branches(REPO).unwrap().join(", ")));
+        for pull in self.github.pulls(REPO).unwrap() {
+            let state = if pull.draft { "draft" } else { "ready" };
+            let sum = self.github.file(REPO, &pull.head_branch, "src/sum.sh").unwrap().unwrap_or_default();
+            lines.push(format!("#{} {state}: {}", pull.number, String::from_utf8_lossy(&sum).trim()));
+            for check in self.github.check_runs(REPO, &pull.head_sha).unwrap() {
+                lines.push(format!("check {}: {}", check.name, check.conclusion.unwrap_or_default()));
+            }
+        }
+        for comment in self.github.comments(REPO, support::ISSUE).unwrap() {
+            let first = comment.body.lines().next().unwrap_or_default();
+            lines.push(format!("{}: {first} {}", comment.author, comment.reactions.join(", ")));
+        }
+        // A comment that another took back again was told of all the same: each once.
+        let mut told: Vec<String> = Vec::new();
+        for one in self.github.notifications().into_iter().filter(|n| n.login == "alice") {
+            if !told.contains(&one.about) {
+                told.push(one.about);
+            }
+        }
+        lines.push(format!("alice is told of: {}", told.join(", ")));
+        lines.join("\n")
+    }
+
+    /// What the checker finds in the emulator's log.
+    pub(super) fn findings(&self, kills: u32) -> Vec<String> {
+        let rounds = self.rounds.to_string();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let output = Command::new("python3")
+            .arg(root.join("scripts/check_story.py"))
+            .arg(self.folder.path().join("log"))
+            .args(["--rounds", &rounds, "--kills", &kills.to_string()])
+            .output()
+            .expect("python3 runs");
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// Of calls that write, each with how many of its kind come before it.
+    pub(super) fn calls(&self) -> Vec<(String, u32)> {
+        let mut calls: Vec<(String, u32)> = Vec::new();
+        for request in self.github.requests().into_iter().filter(fixpoint::emulator::Request::is_write) {
+            let call = format!("{} {}", request.method, request.bare_path());
+            let before = calls.iter().filter(|(known, _)| *known == call).count();
+            calls.push((call, u32::try_from(before).unwrap()));
+        }
+        calls
+    }
+
+    /// Waits until the call is held.
+    pub(super) async fn until_held(&self, call: &str) -> Result<(), String> {
+        let held = tokio::time::timeout(LONGEST, self.github.faults().holds()).await;
+        held.map_err(|_| format!("{call} does not come so often"))
+    }
+
+    /// The whole judgement after so many deaths: the story is the one that was never interrupted, the log shows nothing lost
+    /// or doubled, and of the model's replies only what was on its way was asked for again.
+    pub(super) async fn judge(&self, kills: u32) -> Result<(), String> {
+        self.until_green().await?;
+        let (story, findings) = (self.story().await, self.findings(kills));
+        if story != super::STORY {
+            return Err(format!("another story:\n{story}\n{findings:?}"));
+        }
+        let asked = self.github.model().shown().len();
+        if asked > REPLIES + kills as usize {
+            return Err(format!("the model was asked {asked} times for {REPLIES} replies"));
+        }
+        if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) }
+    }
+}
+
+/// How a server runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wish {
+    /// A mistake that it makes.
+    pub(super) fault: Option<Fault>,
+    /// It stands still after so many commits.
+    pub(super) stop_after: Option<u64>,
+}
+
+/// A server on a thread of its own. Dropped, it is dead: nothing of it runs any more, whatever it was about.
+pub(super) struct Process {
+    pub(super) store: Arc<Store>,
+    webhooks: String,
+    stopped: watch::Receiver<bool>,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Process {
+    async fn start(settings: app::Settings, wish: Wish) -> Self {
+        let (started, told) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let thread = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            fault::seed(wish.fault);
+            runtime.block_on(async {
+                let running = app::start(settings, support::client()).await.expect("fixpoint starts");
+                let stopped = match wish.stop_after {
+                    Some(commits) => running.store.stop_after(commits),
+                    None => watch::Sender::new(false).subscribe(),
+                };
+                let store = running.store.clone();
+                let _ = started.send((store, format!("http://{}/webhooks", running.address), stopped));
+                let _ = ended.await;
+            });
+            runtime.shutdown_background();
+        });
+        let (store, webhooks, stopped) = told.await.expect("it starts");
+        Self { store: Arc::new(store), webhooks, stopped, end: Some(end), thread: Some(thread) }
+    }
+
+    /// Waits until it has made its last commit; false where the story is over before.
+    pub(super) async fn stands_still(&mut self, case: &Case) -> bool {
+        tokio::select! {
+            still = self.stopped.wait_for(|still| *still) => still.is_ok(),
+            // A story that never ends is judged as it is.
+            _ = case.until_green() => false,
+        }
+    }
+
+    /// It goes on after it stood still.
+    pub(super) fn wakes(&self) {
+        self.store.go_on();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
