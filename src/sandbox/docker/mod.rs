@@ -1,9 +1,12 @@
 //! Sandboxes as containers of Docker, or of Podman by the same interface.
 
+mod beside;
 mod check;
+mod compare;
 mod container;
 mod exec;
 mod program;
+mod service;
 mod start;
 
 use super::{Command, Process, Sandbox, SandboxError, orphan};
@@ -77,8 +80,8 @@ impl DockerProvider {
     /// Reaches the engine and agrees on a version of its interface.
     ///
     /// # Errors
-    /// [`SandboxError::Engine`] where none answers, or where it runs another architecture than the program was
-    /// built for.
+    /// [`SandboxError::Engine`] where none answers, where it runs another architecture than the program was
+    /// built for, or where it cannot keep a limit by its own word.
     pub async fn connect(settings: DockerSettings) -> Result<Self, SandboxError> {
         let docker = match &settings.host {
             Some(host) => Docker::connect_with_host(host),
@@ -88,6 +91,7 @@ impl DockerProvider {
         let version = docker.version().await.map_err(engine)?;
         let arch = version.arch.unwrap_or_default();
         fits(version.os.as_deref().unwrap_or("linux"), &arch, settings.program.is_some())?;
+        compare::able(&docker.info().await.map_err(engine)?, settings.runtime.as_deref())?;
         Ok(Self { docker, settings: Arc::new(settings), arch, volume: Arc::default() })
     }
 
@@ -102,7 +106,8 @@ impl DockerProvider {
             };
             if orphan(session, epoch, age(found.created), live) {
                 self.remove(&id).await?;
-                removed += 1;
+                // A service is part of its sandbox.
+                removed += u32::from(!found.labels.unwrap_or_default().contains_key(service::SERVICE));
             }
         }
         Ok(removed)
@@ -154,6 +159,7 @@ impl Drop for Held {
 /// A running container.
 struct DockerSandbox {
     held: Held,
+    services: Vec<Held>,
     /// The first process's standard input: when this process is gone it closes, and the container ends.
     _lifeline: std::sync::Mutex<Pin<Box<dyn AsyncWrite + Send>>>,
 }
@@ -165,8 +171,10 @@ impl Sandbox for DockerSandbox {
     }
 
     async fn stop(&self) -> Result<(), SandboxError> {
-        self.held.provider.remove(&self.held.id).await?;
-        self.held.over.cancel();
+        for held in std::iter::once(&self.held).chain(&self.services) {
+            held.provider.remove(&held.id).await?;
+            held.over.cancel();
+        }
         Ok(())
     }
 

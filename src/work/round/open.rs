@@ -227,6 +227,8 @@ async fn open_sandbox(
         pids: size.pids,
         disk: size.disk,
         wall_clock: parts.settings.limits.round + 2 * GRACE,
+        services: parts.house.holds.services.clone(),
+        service_memory: size.service_memory,
     };
     let failed =
         |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));

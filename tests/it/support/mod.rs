@@ -47,6 +47,8 @@ pub struct World {
     pub sandboxes: Option<Provider>,
     /// Models that a repository may choose besides the usual one.
     pub models: Vec<String>,
+    /// Images that a repository may run as services.
+    pub services: Vec<String>,
     pub title: &'static str,
     pub body: &'static str,
     pub token_ttl: Duration,
@@ -98,6 +100,7 @@ impl World {
             running: work::Running { all: 4, repository: 4, installation: 4 },
             sandboxes: None,
             models: Vec::new(),
+            services: Vec::new(),
             title: "The sum is wrong",
             body: "1 + 2 should be 3.",
             token_ttl: Duration::from_secs(3600),
@@ -154,11 +157,13 @@ impl World {
         });
         let (hub, limits, rules, models) = (github.clone(), self.limits, self.rules, self.models);
         let (caps, patience) = ((self.daily, self.running), self.patience);
+        let services = self.services;
         let rebuild = move || {
             let engine = engine(&hub, &models, patience);
             let settings =
                 settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
-            Settings { engine, ..settings }
+            let work = work::Settings { services: services.clone(), ..settings.work };
+            Settings { engine, work, ..settings }
         };
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
         if self.deaf {
@@ -239,10 +244,12 @@ fn settings(
                 memory: 512 << 20,
                 pids: 256,
                 disk: 256 << 20,
+                service_memory: 256 << 20,
             },
             running,
             daily,
             images: Vec::new(),
+            services: Vec::new(),
             engine: format!("native, {MODEL}"),
             model_host: None,
             sandbox_words: "no network, no credential".to_owned(),

@@ -13,6 +13,8 @@ fn spec() -> Spec {
         pids: 100,
         disk: 1 << 30,
         wall_clock: Duration::from_secs(60),
+        services: Vec::new(),
+        service_memory: 128 << 20,
     }
 }
 
@@ -39,7 +41,7 @@ fn whatever_the_engine_leaves_out_is_noticed() {
     assert!(asked.compare(&good).is_ok());
 
     type Weaken = fn(&mut HostConfig);
-    let weaker: [(&str, Weaken); 17] = [
+    let weaker: [(&str, Weaken); 23] = [
         ("network", |h| h.network_mode = Some("bridge".into())),
         ("network", |h| h.network_mode = Some("host".into())),
         ("capabilities", |h| h.cap_add = Some(vec!["SYS_ADMIN".into()])),
@@ -57,6 +59,12 @@ fn whatever_the_engine_leaves_out_is_noticed() {
         ("devices", |h| h.devices = Some(vec![Default::default()])),
         ("confined", |h| h.security_opt.as_mut().unwrap().push("seccomp=unconfined".into())),
         ("processor", |h| h.nano_cpus = Some(0)),
+        ("namespace", |h| h.pid_mode = Some("container:other".into())),
+        ("groups", |h| h.group_add = Some(vec!["docker".into()])),
+        ("rules for devices", |h| h.device_cgroup_rules = Some(vec!["a *:* rwm".into()])),
+        ("hidden", |h| h.masked_paths = Some(vec![])),
+        ("more memory", |h| h.oom_kill_disable = Some(true)),
+        ("log", |h| h.log_config.as_mut().unwrap().typ = Some("json-file".into())),
     ];
     for (rule, weaken) in weaker {
         let mut made = good.clone();
