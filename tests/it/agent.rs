@@ -81,6 +81,7 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         model: None,
         template: None,
         limits: Limits::default(),
+        services: vec![],
     };
     let book = Book::default();
     let outcome = native(Box::new(script), vec![]).run(&turn, &Workspace { sandbox: &*sandbox }, &book).await;
