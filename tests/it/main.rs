@@ -30,6 +30,7 @@ mod repo_config;
 mod reviews;
 mod run;
 mod sandbox;
+mod services;
 mod setup;
 mod stories;
 mod support;

@@ -24,8 +24,8 @@ use std::{
     time::Duration,
 };
 
-/// All services of a sandbox must be ready after this: a database fills its folder in seconds.
-const READY: Duration = Duration::from_secs(300);
+/// A service must be ready after this: a database fills its folder in seconds, and a round that somebody stops waits for it.
+const READY: Duration = Duration::from_secs(120);
 
 /// One try of a health command.
 const TRY: Duration = Duration::from_secs(10);
@@ -123,7 +123,7 @@ impl DockerProvider {
         };
         match waited {
             Some(None) => Ok(()),
-            Some(Some(why)) => Err(started.failed(format!("did not get ready: {why}"))),
+            Some(Some(why)) => Err(started.failed(why)),
             None => {
                 tokio::time::sleep(LAST_WORDS).await;
                 Err(started.failed("ended before it was ready".to_owned()))
@@ -148,7 +148,8 @@ impl DockerProvider {
             tokio::time::sleep(health.interval).await;
         }
         let command = text::line(&health.command).replace('`', "'");
-        Some(format!("`{command}` {seen} for {} seconds", begun.elapsed().as_secs()))
+        let seconds = begun.elapsed().as_secs();
+        Some(format!("did not get ready in {seconds} s: `{command}` {seen}"))
     }
 
     async fn ask(&self, service: &Held, command: &str) -> Result<i64, SandboxError> {

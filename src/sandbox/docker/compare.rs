@@ -41,7 +41,7 @@ fn privileges(made: &HostConfig) -> Result<(), SandboxError> {
 }
 
 fn namespaces(asked: &HostConfig, made: &HostConfig) -> Result<(), SandboxError> {
-    must(made.network_mode == asked.network_mode, "network none")?;
+    must(made.network_mode == asked.network_mode, "no network but what was asked for")?;
     let shares = |mode: &&String| *mode == "host" || mode.starts_with("container:");
     let namespaces = [
         (&asked.pid_mode, &made.pid_mode),

@@ -57,6 +57,8 @@ pub(super) struct Asked<'a> {
     pub(super) volume: &'a str,
     pub(super) runtime: Option<&'a str>,
     pub(super) instance: &'a str,
+    /// The engine is Podman, which writes a file system's owner differently.
+    pub(super) podman: bool,
 }
 
 impl Asked<'_> {
@@ -161,15 +163,21 @@ impl Asked<'_> {
         signed(self.spec.memory.saturating_add(self.spec.disk).saturating_add(SHARED_MEMORY))
     }
 
+    /// The options of a file system in memory. Podman gives it to the container's user by `U` and knows no limit of files: there
+    /// the limit of memory counts them.
+    pub(super) fn in_memory(&self, user: u32, mode: &str, size: u64, files: u32) -> String {
+        let owner = match self.podman {
+            true => "U".to_owned(),
+            false => format!("uid={user},gid={user},nr_inodes={files}"),
+        };
+        format!("rw,exec,nosuid,nodev,{owner},mode={mode},size={size}")
+    }
+
     /// Half for the repository, a quarter each for temporary files and home.
     fn tmpfs(&self) -> HashMap<String, String> {
         let disk = self.spec.disk;
-        let mount = |at: &str, size: u64, mode: &str| {
-            let options = format!(
-                "rw,exec,nosuid,nodev,uid={UID},gid={UID},mode={mode},size={size},nr_inodes={INODES}"
-            );
-            (at.to_owned(), options)
-        };
+        let mount =
+            |at: &str, size: u64, mode: &str| (at.to_owned(), self.in_memory(UID, mode, size, INODES));
         [mount("/work", disk / 2, "755"), mount("/tmp", disk / 4, "1777"), mount(HOME, disk / 4, "755")]
             .into()
     }

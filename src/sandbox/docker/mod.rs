@@ -72,6 +72,7 @@ pub struct DockerProvider {
     docker: Docker,
     settings: Arc<DockerSettings>,
     arch: String,
+    podman: bool,
     /// The volume with the program, once it is known to be filled.
     volume: Arc<Mutex<Option<String>>>,
 }
@@ -92,7 +93,9 @@ impl DockerProvider {
         let arch = version.arch.unwrap_or_default();
         fits(version.os.as_deref().unwrap_or("linux"), &arch, settings.program.is_some())?;
         compare::able(&docker.info().await.map_err(engine)?, settings.runtime.as_deref())?;
-        Ok(Self { docker, settings: Arc::new(settings), arch, volume: Arc::default() })
+        let parts = version.components.iter().flatten();
+        let podman = parts.into_iter().any(|part| part.name.starts_with("Podman"));
+        Ok(Self { docker, settings: Arc::new(settings), arch, podman, volume: Arc::default() })
     }
 
     pub(super) async fn sweep(&self, live: &[(SessionId, Epoch)]) -> Result<u32, SandboxError> {

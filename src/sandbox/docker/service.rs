@@ -90,11 +90,7 @@ impl Beside<'_> {
         let mount = |path: &str| {
             // What a database keeps must be its own alone; the usual folders are everybody's.
             let mode = if USUAL.contains(&path) { "1777" } else { "700" };
-            let inodes = INODES / 10;
-            let options = format!(
-                "rw,exec,nosuid,nodev,uid={user},gid={user},mode={mode},size={size},nr_inodes={inodes}"
-            );
-            (path.to_owned(), options)
+            (path.to_owned(), self.asked.in_memory(user, mode, size, INODES / 10))
         };
         self.folders().into_iter().map(mount).collect()
     }

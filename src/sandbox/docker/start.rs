@@ -52,6 +52,7 @@ impl DockerProvider {
             volume: &volume,
             runtime: self.settings.runtime.as_deref(),
             instance: &self.settings.instance,
+            podman: self.podman,
         };
         let held = self.create(&container::name(spec), asked.body(), image).await?;
         let attached = self.attach_to(&held.id, true).await?;

@@ -23,7 +23,15 @@ fn spec() -> Spec {
 fn whatever_the_engine_leaves_out_is_noticed() {
     let spec = spec();
     let image_volumes = vec!["/data".to_owned()];
-    let asked = Asked { spec: &spec, image: "i", image_volumes, volume: "v", runtime: None, instance: "t" };
+    let asked = Asked {
+        spec: &spec,
+        image: "i",
+        image_volumes,
+        volume: "v",
+        runtime: None,
+        instance: "t",
+        podman: false,
+    };
     let good = ContainerInspectResponse {
         host_config: Some(asked.host()),
         config: Some(ContainerConfig { user: asked.body().user, ..Default::default() }),
@@ -90,8 +98,15 @@ fn whatever_the_engine_leaves_out_is_noticed() {
 #[test]
 fn a_full_disk_leaves_the_processes_their_memory() {
     let spec = spec();
-    let asked =
-        Asked { spec: &spec, image: "i", image_volumes: vec![], volume: "v", runtime: None, instance: "t" };
+    let asked = Asked {
+        spec: &spec,
+        image: "i",
+        image_volumes: vec![],
+        volume: "v",
+        runtime: None,
+        instance: "t",
+        podman: false,
+    };
     let host = asked.host();
     assert_eq!(host.memory, Some((2 << 30) + (64 << 20)));
     assert_eq!(host.memory_swap, host.memory);

@@ -41,8 +41,15 @@ fn mount(typ: &str, at: &str) -> MountPoint {
 #[test]
 fn a_service_is_as_closed_as_the_sandbox() {
     let (spec, service) = (spec(), postgres());
-    let asked =
-        Asked { spec: &spec, image: "i", image_volumes: vec![], volume: "v", runtime: None, instance: "t" };
+    let asked = Asked {
+        spec: &spec,
+        image: "i",
+        image_volumes: vec![],
+        volume: "v",
+        runtime: None,
+        instance: "t",
+        podman: false,
+    };
     let image_volumes = vec!["/var/lib/postgresql/data/".to_owned()];
     let beside = Beside { service: &service, image_volumes, asked: &asked, sandbox: "abc" };
     let good = ContainerInspectResponse {
@@ -53,7 +60,7 @@ fn a_service_is_as_closed_as_the_sandbox() {
     };
     assert!(beside.compare(&good).is_ok());
     let folders = beside.host().tmpfs.unwrap();
-    assert!(folders["/var/lib/postgresql/data"].contains("uid=999,gid=999,mode=700"));
+    assert!(folders["/var/lib/postgresql/data"].contains("uid=999,gid=999,"));
     assert_eq!(folders.len(), 4);
 
     type Weaken = fn(&mut HostConfig);
@@ -79,4 +86,20 @@ fn a_service_is_as_closed_as_the_sandbox() {
     let mut root = good.clone();
     root.config.as_mut().unwrap().user = None;
     assert!(beside.compare(&root).unwrap_err().to_string().contains("user"));
+}
+
+#[test]
+fn podman_gives_a_folder_to_the_containers_user() {
+    let (spec, service) = (spec(), postgres());
+    let asked = Asked {
+        spec: &spec,
+        image: "i",
+        image_volumes: vec![],
+        volume: "v",
+        runtime: None,
+        instance: "t",
+        podman: true,
+    };
+    let beside = Beside { service: &service, image_volumes: vec![], asked: &asked, sandbox: "abc" };
+    assert_eq!(beside.host().tmpfs.unwrap()["/var/log/db"], "rw,exec,nosuid,nodev,U,mode=700,size=268435456");
 }
