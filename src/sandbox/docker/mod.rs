@@ -103,14 +103,20 @@ impl DockerProvider {
         let filters = HashMap::from([("label", vec![ours, SESSION.to_owned()])]);
         let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
         let mut removed = 0;
-        for found in self.docker.list_containers(Some(options)).await.map_err(engine)? {
+        let mut all = self.docker.list_containers(Some(options)).await.map_err(engine)?;
+        let is_service = |labels: &Option<HashMap<String, String>>| {
+            labels.as_ref().is_some_and(|labels| labels.contains_key(service::SERVICE))
+        };
+        // Podman removes no container that another shares a namespace of: services go first.
+        all.sort_by_key(|found| !is_service(&found.labels));
+        for found in all {
             let (Some(id), Some((session, epoch))) = (found.id, found.labels.as_ref().and_then(owner)) else {
                 continue;
             };
             if orphan(session, epoch, age(found.created), live) {
                 self.remove(&id).await?;
                 // A service is part of its sandbox.
-                removed += u32::from(!found.labels.unwrap_or_default().contains_key(service::SERVICE));
+                removed += u32::from(!is_service(&found.labels));
             }
         }
         Ok(removed)
@@ -174,7 +180,8 @@ impl Sandbox for DockerSandbox {
     }
 
     async fn stop(&self) -> Result<(), SandboxError> {
-        for held in std::iter::once(&self.held).chain(&self.services) {
+        // Podman removes no container that another shares a namespace of.
+        for held in self.services.iter().chain([&self.held]) {
             held.provider.remove(&held.id).await?;
             held.over.cancel();
         }

@@ -69,17 +69,14 @@ async fn run(sandbox: &dyn Sandbox, command: &str, tail: &mut VecDeque<u8>) -> R
     shell.environment.insert("CI".to_owned(), "true".to_owned());
     let Process { stdin, mut stdout, mut wait, .. } = sandbox.exec(shell).await?;
     drop(stdin);
-    let status = {
-        let mut reading = std::pin::pin!(keep_end(&mut stdout, tail));
-        tokio::select! {
-            status = &mut wait => {
-                let _ = tokio::time::timeout(LINGER, reading).await;
-                return status;
-            }
-            () = &mut reading => wait.await,
+    let mut reading = std::pin::pin!(keep_end(&mut stdout, tail));
+    tokio::select! {
+        status = &mut wait => {
+            let _ = tokio::time::timeout(LINGER, reading).await;
+            status
         }
-    };
-    status
+        () = &mut reading => wait.await,
+    }
 }
 
 async fn keep_end(output: &mut (impl tokio::io::AsyncRead + Unpin), tail: &mut VecDeque<u8>) {
