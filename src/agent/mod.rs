@@ -12,6 +12,7 @@ mod tools;
 
 use crate::domain::{
     Limits,
+    repo_config::Service,
     session::{LineComment, Spent},
     text::Clean,
 };
@@ -114,6 +115,8 @@ pub struct Turn {
     pub template: Option<Clean>,
     /// Steps, wall clock, sizes.
     pub limits: Limits,
+    /// What runs beside the sandbox.
+    pub services: Vec<Service>,
 }
 
 /// The issue or pull request that work is about.

@@ -2,7 +2,7 @@
 //! machine wrote stands inside a `Fence`.
 
 use super::{Note, Turn, caps, caps::middle, tasks::comments};
-use crate::domain::text::Clean;
+use crate::domain::{repo_config::Service, text::Clean};
 use crate::llm::Message;
 
 /// How a task's message begins; a round's beginning is found by it in the journal.
@@ -39,6 +39,10 @@ pub(super) fn system(turn: &Turn, workspace: &str) -> String {
          End with a call of `finish`: a short summary for the reviewer (what you changed and why, what you could not check), or a \
          question if you cannot go on without a person's decision. Only `finish` ends your work."
     );
+    if !turn.services.is_empty() {
+        text.push_str("\n\n# Services\n\n");
+        text.push_str(&services(&turn.services));
+    }
     if let Some(instructions) = &turn.instructions {
         text.push_str("\n\n# The repository's own instructions\n\n");
         text.push_str(&middle(instructions.as_str(), caps::INSTRUCTIONS));
@@ -50,6 +54,21 @@ pub(super) fn system(turn: &Turn, workspace: &str) -> String {
         );
     }
     text
+}
+
+/// What runs beside the sandbox, and how it is reached.
+fn services(services: &[Service]) -> String {
+    let each = services.iter().map(|service| {
+        let ports = service.ports.iter().map(|port| format!(", port {port}"));
+        let variables = service.environment.iter().map(|(name, value)| format!(", {name}={value}"));
+        let more: String = ports.chain(variables).collect();
+        format!("{} ({}{more})", service.name, service.image)
+    });
+    let list = each.collect::<Vec<_>>().join("; ");
+    let text = format!(
+        "Beside this sandbox run, reached on 127.0.0.1: {list}. They began empty with this sandbox and end with it."
+    );
+    middle(Clean::plain(&text).as_str(), caps::INSTRUCTIONS).into_owned()
 }
 
 /// Whether a message of ours begins a round.

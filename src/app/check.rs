@@ -87,6 +87,8 @@ impl Checker {
             pids: self.size.pids,
             disk: self.size.disk,
             wall_clock: self.limit + GRACE,
+            services: Vec::new(),
+            service_memory: self.size.service_memory,
         };
         let sandbox = self.sandboxes.start(&spec).await?;
         let checked = stop.run_until_cancelled(self.run_in(&*sandbox, commit)).await;

@@ -95,6 +95,7 @@ pub(super) fn work(
             memory: config.sandbox.memory,
             pids: config.sandbox.pids,
             disk: config.sandbox.disk,
+            service_memory: config.sandbox.service_memory,
         },
         running: work::Running {
             all: limits.at_once.unwrap_or(half),
@@ -106,6 +107,7 @@ pub(super) fn work(
             installation: limits.installation_money_a_day,
         },
         images: config.operator().images,
+        services: config.sandbox.services.clone(),
         engine: engine.split(" at ").next().unwrap_or(engine).to_owned(),
         model_host: engine.split_once(" at ").map(|(_, host)| host.to_owned()),
         sandbox_words,

@@ -180,6 +180,10 @@ impl Config {
             (limits.round.is_zero(), "limits.round: a span like \"45m\" is expected"),
             (sandbox.cpus < 0.1, "sandbox.cpus: at least 0.1 is expected"),
             (sandbox.memory < LEAST_MEMORY, "sandbox.memory: at least \"64 MiB\" is expected"),
+            (
+                sandbox.service_memory < LEAST_MEMORY,
+                "sandbox.service_memory: at least \"64 MiB\" is expected",
+            ),
             (sandbox.image.trim().is_empty(), "sandbox.image: the name of an image is expected"),
             (
                 self.retention.deliveries <= REDELIVERED,
@@ -208,6 +212,7 @@ impl Config {
             workflows: false,
             models: std::iter::once(&self.model.name).chain(&self.model.allow).cloned().collect(),
             images: std::iter::once(&self.sandbox.image).chain(&self.sandbox.allow).cloned().collect(),
+            services: self.sandbox.services.clone(),
         }
     }
 

@@ -82,6 +82,14 @@ pub struct Sandbox {
     #[config(default = [], env = "FIXPOINT_SANDBOX_ALLOW", parse_env = confique::env::parse::list_by_comma)]
     pub allow: Vec<String>,
 
+    /// Images that a repository may run as services beside its sandbox, e.g. "postgres:16": docs/services.md.
+    #[config(default = [], env = "FIXPOINT_SANDBOX_SERVICES", parse_env = confique::env::parse::list_by_comma)]
+    pub services: Vec<String>,
+
+    /// Memory of each service, its files included: at most four run beside a sandbox.
+    #[config(default = "1 GiB", deserialize_with = units::bytes, env = "FIXPOINT_SANDBOX_SERVICE_MEMORY")]
+    pub service_memory: u64,
+
     /// The engine: `unix:///var/run/docker.sock`, `tcp://…`. Without it the engine's own default.
     #[config(env = "FIXPOINT_SANDBOX_HOST")]
     pub host: Option<String>,

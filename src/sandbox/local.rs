@@ -53,6 +53,9 @@ impl LocalProvider {
     }
 
     pub(super) async fn start(&self, spec: &Spec) -> Result<Box<dyn Sandbox>, SandboxError> {
+        if !spec.services.is_empty() {
+            return Err(spec.no_services("need a container engine, and `sandbox.kind` is \"local\""));
+        }
         let program = self.program.clone().map_or_else(std::env::current_exe, Ok)?;
         let (root, name) = (self.root.clone(), format!("{}-{}", spec.session, spec.epoch));
         let folder = blocking(move || lay_out(&root, &name)).await?;

@@ -8,7 +8,7 @@ mod pump;
 pub use docker::{DockerProvider, DockerSettings};
 pub use local::LocalProvider;
 
-use crate::domain::{Epoch, SessionId};
+use crate::domain::{Epoch, SessionId, repo_config::Service};
 use std::{collections::BTreeMap, time::Duration};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -112,6 +112,24 @@ pub enum SandboxError {
     /// The program is not in the image.
     #[error("{0} is not in the sandbox")]
     NoProgram(String),
+    /// A service beside it did not get ready.
+    #[error("the service `{name}` {why}")]
+    Service {
+        /// What it is called.
+        name: String,
+        /// What was seen of it.
+        why: String,
+        /// The end of what it printed: text of others, as it came.
+        log: String,
+    },
+    /// Services where there can be none.
+    #[error("services (here: {names}) {why}")]
+    NoServices {
+        /// What was asked for.
+        names: String,
+        /// What is in the way.
+        why: &'static str,
+    },
     /// Anything else.
     #[error("sandbox: {0}")]
     Other(String),
@@ -148,6 +166,18 @@ pub struct Spec {
     pub disk: u64,
     /// After this it ends by itself.
     pub wall_clock: Duration,
+    /// What runs beside it, reached on its loopback, and ends with it.
+    pub services: Vec<Service>,
+    /// Bytes of memory of each service, its files included.
+    pub service_memory: u64,
+}
+
+impl Spec {
+    /// Services where there can be none: what to say.
+    fn no_services(&self, why: &'static str) -> SandboxError {
+        let names: Vec<&str> = self.services.iter().map(|service| service.name.as_str()).collect();
+        SandboxError::NoServices { names: names.join(", "), why }
+    }
 }
 
 /// Where sandboxes come from.
@@ -160,7 +190,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Starts a sandbox; at return it takes `exec`. What an interrupted start of the same session and epoch
+    /// Starts a sandbox; at return it takes `exec`, and its services are ready. What an interrupted start of the same session and epoch
     /// left is removed before.
     ///
     /// # Errors

@@ -84,6 +84,8 @@ pub struct Settings {
     pub daily: Daily,
     /// Images that a repository's configuration may name.
     pub images: Vec<String>,
+    /// Images that a repository's configuration may run as services.
+    pub services: Vec<String>,
     /// Engine and model, as the pull request names them.
     pub engine: String,
     /// The host that the model is asked at, where one may know.
@@ -117,6 +119,8 @@ pub struct SandboxSize {
     pub pids: u32,
     /// Bytes of the workspace, `/tmp` and home together.
     pub disk: u64,
+    /// Bytes of memory of each service beside it.
+    pub service_memory: u64,
 }
 
 /// What may be spent in a day (UTC), in millionths of a dollar.

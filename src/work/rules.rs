@@ -100,6 +100,7 @@ fn bounds(settings: &Settings, models: &[String], app_may: bool) -> Operator {
         workflows: app_may,
         models: models.to_vec(),
         images: settings.images.clone(),
+        services: settings.services.clone(),
     }
 }
 

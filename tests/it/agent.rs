@@ -60,6 +60,8 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         pids: 128,
         disk: 128 << 20,
         wall_clock: Duration::from_secs(120),
+        services: Vec::new(),
+        service_memory: 128 << 20,
     };
     let sandbox = provider.start(&spec).await.unwrap();
     let script = Script(vec![
@@ -79,6 +81,7 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         model: None,
         template: None,
         limits: Limits::default(),
+        services: vec![],
     };
     let book = Book::default();
     let outcome = native(Box::new(script), vec![]).run(&turn, &Workspace { sandbox: &*sandbox }, &book).await;

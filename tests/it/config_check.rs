@@ -36,6 +36,16 @@ fn a_repositorys_file_is_checked_where_it_stands() {
     let (status, _, errors) = check("model: opus\n", &["--within", "server.toml"]);
     assert_eq!(status, 2);
     assert!(errors.contains("fixpoint.yml:1:8: the operator does not allow the model \"opus\""), "{errors}");
+    let services = "services:\n  db:\n    image: postgres:16\nsetup: [make deps]\n";
+    let (status, _, errors) = check(services, &["--within", "server.toml"]);
+    assert_eq!(status, 2);
+    assert!(
+        errors.contains("fixpoint.yml:3:12: the operator does not allow the service \"postgres:16\""),
+        "{errors}"
+    );
+    let (status, out, errors) = check(services, &[]);
+    assert_eq!((status, errors.as_str()), (0, ""));
+    assert!(out.contains("services       db (postgres:16)\nsetup          make deps"), "{out}");
     let (status, out, _) = check("rounds: 9\n", &["--within", "server.toml"]);
     assert!(status == 0 && out.contains("rounds         7 a request"), "{out}");
 }

@@ -33,6 +33,7 @@ mod repo_config;
 mod reviews;
 mod run;
 mod sandbox;
+mod services;
 mod setup;
 mod stories;
 mod support;

@@ -286,6 +286,7 @@ pub(super) fn turn(task: Task) -> Turn {
         model: None,
         template: None,
         limits: Limits::default(),
+        services: vec![],
     }
 }
 

@@ -60,6 +60,8 @@ fn lines(holds: &Effective) -> Vec<(&'static str, String)> {
         ("enabled", yes(holds.enabled).to_owned()),
         ("model", format!("{}; --model may choose {}", own(&holds.model), some(&holds.models, "no other"))),
         ("image", own(&holds.image)),
+        ("services", services(holds)),
+        ("setup", some(&holds.setup, "none")),
         ("rounds", format!("{} a request", holds.limits.rounds)),
         (
             "budget",
@@ -99,6 +101,11 @@ fn yes(holds: bool) -> &'static str {
 
 fn some(names: &[String], none: &str) -> String {
     if names.is_empty() { none.to_owned() } else { names.join(", ") }
+}
+
+fn services(holds: &Effective) -> String {
+    let each = holds.services.iter().map(|service| format!("{} ({})", service.name, service.image));
+    some(&each.collect::<Vec<_>>(), "none")
 }
 
 fn checks(checks: &repo_config::Checks) -> String {

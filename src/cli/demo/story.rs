@@ -155,7 +155,9 @@ impl Story {
                     Ending::Reviewed { summary, .. } => format!("says: {}", first(summary)),
                     Ending::Nothing { .. } => "nothing to change".to_owned(),
                     Ending::Limit { which } | Ending::Budget { which } => format!("stopped: {which}"),
-                    Ending::Refused { why } | Ending::Failed { why, .. } => first(why),
+                    Ending::Refused { why } | Ending::Unready { why } | Ending::Failed { why, .. } => {
+                        first(why)
+                    }
                 };
                 let told = if end.round > 1 { "told so; " } else { "" };
                 self.line(&format!("round {}", end.round), &format!("{told}{text}"));

@@ -150,6 +150,7 @@ impl Follow {
             Ending::Limit { which } => ("limit", format!("stopped at a limit: {which}"), Tone::Bad),
             Ending::Budget { which } => ("budget", format!("stopped: {which} is used up"), Tone::Bad),
             Ending::Refused { why } => ("refused", format!("not taken: {}", first(why)), Tone::Bad),
+            Ending::Unready { why } => ("unready", first(why).to_owned(), Tone::Bad),
             Ending::Failed { why, .. } => ("failed", first(why).to_owned(), Tone::Bad),
         };
         let round = self.total.rounds;

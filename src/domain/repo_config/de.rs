@@ -71,6 +71,10 @@ impl de::Error for Error {
         Self::new(format!("\"{}\" is none of {}{}", shown(given), listed(known, "and"), meant(given, known)))
     }
 
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(format!("\"{field}\" is missing here"))
+    }
+
     fn unknown_field(given: &str, known: &'static [&'static str]) -> Self {
         let meant = meant(given, known);
         let here = match known.len() <= FEW && meant.is_empty() {

@@ -1,7 +1,7 @@
 //! What holds in a repository: the operator's bounds, the repository's wishes within them, and whether anybody may read it.
 
 use super::{
-    Mistake, PATH, People, Publish, Read, RepoConfig, Rerun, SecondPerson, Title, Update,
+    Mistake, PATH, People, Publish, Read, RepoConfig, Rerun, SecondPerson, Service, Title, Update,
     settings::PathSettings, shown, words::Glob, words::Name,
 };
 use crate::domain::{Actor, Limits, Number, policy::Rules, text::meant};
@@ -25,6 +25,8 @@ pub struct Operator {
     pub models: Vec<String>,
     /// Images that may be chosen besides the operator's own.
     pub images: Vec<String>,
+    /// Images that may run as services.
+    pub services: Vec<String>,
 }
 
 impl Operator {
@@ -34,6 +36,8 @@ impl Operator {
         let models = config.model.iter().chain(config.models.iter().flatten());
         self.models.extend(models.map(|name| name.get().to_owned()));
         self.images.extend(config.image.iter().map(|name| name.get().to_owned()));
+        let services = config.services.iter().flat_map(|services| services.values());
+        self.services.extend(services.map(|service| service.image.get().to_owned()));
         self
     }
 }
@@ -49,6 +53,10 @@ pub struct Effective {
     pub models: Vec<String>,
     /// The sandbox's image; `None`: the operator's own.
     pub image: Option<String>,
+    /// What runs beside the sandbox.
+    pub services: Vec<Service>,
+    /// Commands that are run before the agent begins.
+    pub setup: Vec<String>,
     /// The operator's limits, with this repository's rounds and money.
     pub limits: Limits,
     /// What may be spent here in a day (UTC), in millionths of a dollar.
@@ -159,6 +167,7 @@ impl Effective {
         let model = refused.choice("model", wishes.model.as_ref(), &operator.models);
         let models = refused.choices(wishes.models.as_deref(), &operator.models);
         let image = refused.choice("image", wishes.image.as_ref(), &operator.images);
+        let services = refused.services(&operator.services);
         mistakes.sort();
         let checks = wishes.checks.clone().unwrap_or_default();
         let autofix = wishes.autofix.clone().unwrap_or_default();
@@ -167,6 +176,8 @@ impl Effective {
             model,
             models,
             image,
+            services,
+            setup: wishes.setup.iter().flatten().map(|line| line.get().to_owned()).collect(),
             limits: limits(&wishes, &operator.limits),
             day_micros: lower(operator.day_micros, wishes.budget.as_ref().and_then(|b| b.day)),
             checks: Checks {
@@ -282,6 +293,16 @@ impl Refused<'_> {
         let message = format!("the operator does not allow the {what} \"{}\"{hint}", shown(wish));
         self.mistakes.push(Mistake { line, column, message });
         None
+    }
+
+    /// Those of images that may run beside a sandbox; another is left out, and told.
+    fn services(&mut self, offered: &[String]) -> Vec<Service> {
+        let wishes = self.config.services.iter().flatten();
+        let taken = wishes.filter_map(|(name, service)| {
+            self.choice(&format!("services.{}.image", name.get()), Some(&service.image), offered)?;
+            Some(Service::of(name, service))
+        });
+        taken.collect()
     }
 
     fn choices(&mut self, wishes: Option<&[Name]>, offered: &[String]) -> Vec<String> {

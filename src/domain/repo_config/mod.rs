@@ -6,6 +6,8 @@
 
 mod de;
 mod effective;
+mod service_words;
+mod services;
 mod settings;
 mod tree;
 mod words;
@@ -14,6 +16,8 @@ mod words;
 mod tests;
 
 pub use effective::{Ask, Autofix, Checks, Effective, Labels, Operator};
+pub use service_words::{Folder, Line, Port, Seconds, Tries, UserNumber, Value, Variable, Word};
+pub use services::{Health, HealthSettings, SANDBOX_USER, SERVICE_USER, Service, ServiceSettings};
 pub use settings::{
     AutofixSettings, BudgetSettings, CheckSettings, LabelSettings, PathSettings, People, Publish, RepoConfig,
     Rerun, SecondPerson, Update,
@@ -141,7 +145,10 @@ fn places(root: &tree::Node) -> Places {
     let models = (0..).map(|n| format!("models.{n}")).map_while(|keys| Some((place(root, &keys)?, keys)));
     let single = ["model", "image"].into_iter().map(str::to_owned);
     let single = single.filter_map(|keys| Some((place(root, &keys)?, keys)));
-    single.chain(models).map(|(place, keys)| (keys, place)).collect()
+    let services = root.under(&["services"]).into_iter().flat_map(tree::Node::keys);
+    let services = services.map(|name| format!("services.{name}.image"));
+    let services = services.filter_map(|keys| Some((place(root, &keys)?, keys)));
+    single.chain(models).chain(services).map(|(place, keys)| (keys, place)).collect()
 }
 
 fn place(root: &tree::Node, keys: &str) -> Option<(u64, u64)> {

@@ -1,9 +1,13 @@
 //! The settings, each declared once. Their comments are what an editor shows beside them: the schema is made of these types.
 
-use super::words::{self, Glob, Instructions, Login, Money, Name, Rounds, Title};
+use super::{
+    service_words::{Line, Word},
+    services::{MOST_COMMANDS, MOST_SERVICES, ServiceSettings},
+    words::{self, Glob, Instructions, Login, Money, Name, Rounds, Title},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de, de::value::MapAccessDeserializer};
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 /// Settings of fixpoint for one repository. They are read from the default branch, and can only narrow what the operator allows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -20,6 +24,14 @@ pub struct RepoConfig {
     pub models: Option<Vec<Name>>,
     /// The sandbox's image, one of those the operator allows. Default: the operator's.
     pub image: Option<Name>,
+    /// Services that run beside the sandbox and are reached on 127.0.0.1, by their names. Default: none.
+    #[serde(deserialize_with = "services")]
+    #[schemars(extend("maxProperties" = MOST_SERVICES))]
+    pub services: Option<BTreeMap<Word, ServiceSettings>>,
+    /// Commands for `sh` that are run in the checked-out repository before the agent begins. Default: none.
+    #[serde(deserialize_with = "commands")]
+    #[schemars(length(max = MOST_COMMANDS))]
+    pub setup: Option<Vec<Line>>,
     /// Rounds a request, the first included, at most the operator's. Default: the operator's (3).
     pub rounds: Option<Rounds>,
     /// What may be spent here.
@@ -48,6 +60,18 @@ pub struct RepoConfig {
     pub instructions: Option<Instructions>,
     #[serde(skip)]
     pub(super) places: super::Places,
+}
+
+fn services<'de, D, T>(from: D) -> Result<Option<BTreeMap<Word, T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    words::at_most(Option::deserialize(from)?, MOST_SERVICES, BTreeMap::len)
+}
+
+fn commands<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Line>>, D::Error> {
+    words::at_most(Option::deserialize(from)?, MOST_COMMANDS, Vec::len)
 }
 
 /// What may be spent here: at most what the operator allows.

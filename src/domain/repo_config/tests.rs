@@ -1,14 +1,15 @@
 //! What a repository can get wrong, and that it never gets more than the operator allows.
 
 use super::{
-    Ask, EXAMPLE, Effective, LARGEST, Mistake, Operator, PATH, People, Publish, Read, RepoConfig, Rerun,
-    SecondPerson, Update, read, schema,
+    Ask, EXAMPLE, Effective, Health, LARGEST, Mistake, Operator, PATH, People, Publish, Read, RepoConfig,
+    Rerun, SecondPerson, Service, Update, read, schema,
 };
 use crate::domain::{
     Actor, Limits, Number, UserId,
     policy::{FileDiff, Ruling, rule},
 };
 use proptest::prelude::*;
+use std::time::Duration;
 
 fn operator() -> Operator {
     Operator {
@@ -17,6 +18,7 @@ fn operator() -> Operator {
         deny: vec!["vault/**".into()],
         models: vec!["sonnet".into(), "opus".into()],
         images: vec!["acme/sandbox:1".into()],
+        services: vec!["postgres:16".into()],
         ..Operator::default()
     }
 }
@@ -85,6 +87,40 @@ fn every_mistake_is_named_with_its_place() {
             "image: evil:1",
             "f:1:8: the operator does not allow the image \"evil:1\": it allows \"acme/sandbox:1\"",
         ),
+        (
+            "services:\n  db: { image: 'evil:1' }",
+            "f:2:16: the operator does not allow the service \"evil:1\": it allows \"postgres:16\"",
+        ),
+        ("services:\n  db: {}", "f:2:7: \"image\" is missing here"),
+        (
+            "services: { Data_Base: { image: 'postgres:16' } }",
+            "f:1:13: \"Data_Base\" is not a name of lower-case letters, digits and dashes, at most 32",
+        ),
+        (
+            "services: { db: { image: 'postgres:16', user: 0 } }",
+            "f:1:47: the number of a user, from 1 to 65533 and not the sandbox's 10001, is expected, not 0",
+        ),
+        (
+            "services: { db: { image: 'postgres:16', user: 10001 } }",
+            "f:1:47: the number of a user, from 1 to 65533 and not the sandbox's 10001, is expected, not 10001",
+        ),
+        (
+            "services: { db: { image: 'postgres:16', environment: { PORT: 1 } } }",
+            "f:1:62: a text is expected, not 1: put it in quotes",
+        ),
+        (
+            "services: { db: { image: 'postgres:16', writable: [/a/../b] } }",
+            "f:1:52: \"/a/../b\" is not a folder like \"/var/lib/data\"",
+        ),
+        (
+            "services: { db: { image: 'postgres:16', writable: [/proc/x] } }",
+            "f:1:52: \"/proc/x\" is not a folder like \"/var/lib/data\"",
+        ),
+        (
+            "services: { db: { image: 'postgres:16', ports: [0] } }",
+            "f:1:49: a port from 1 to 65535 is expected, not 0",
+        ),
+        ("setup: make", "f:1:8: a list is expected, not \"make\""),
     ];
     for (text, expected) in cases {
         assert_eq!(mistakes(text).first().map(String::as_str), Some(expected), "{text}");
@@ -149,6 +185,16 @@ enabled: false
 model: opus
 models: [opus]
 image: acme/sandbox:1
+services:
+  db:
+    image: postgres:16
+    command: [postgres, -c, fsync=off]
+    environment: { POSTGRES_PASSWORD: test }
+    user: 999
+    writable: [/var/log/db/]
+    ports: [5432]
+    health: { command: pg_isready, interval: 2, retries: 5 }
+setup: [make deps]
 rounds: 2
 budget: { request: $1.50, day: 3 }
 checks: { ignore: ['lint*'], require: [test], rerun: first }
@@ -170,6 +216,19 @@ instructions: |
     assert!(!found.enabled && found.sign_off && found.rules.workflows);
     assert_eq!((found.model.as_deref(), found.image.as_deref()), (Some("opus"), Some("acme/sandbox:1")));
     assert_eq!(found.models, ["opus"]);
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let health = Health { command: "pg_isready".into(), interval: Duration::from_secs(2), retries: 5 };
+    let db = Service {
+        name: "db".into(),
+        image: "postgres:16".into(),
+        command: words(&["postgres", "-c", "fsync=off"]),
+        environment: [("POSTGRES_PASSWORD".to_owned(), "test".to_owned())].into(),
+        user: 999,
+        writable: words(&["/var/log/db"]),
+        ports: vec![5432],
+        health: Some(health),
+    };
+    assert_eq!((found.services.clone(), found.setup.clone()), (vec![db], words(&["make deps"])));
     assert_eq!(
         (found.limits.rounds, found.limits.request_micros, found.day_micros),
         (2, 1_500_000, 3_000_000)
@@ -196,6 +255,16 @@ instructions: |
     assert_eq!(found.instructions.as_deref(), Some("Be brief."));
     assert_eq!(found.rules.allow.as_deref().unwrap(), ["src", "src/**"]);
     assert_eq!(found.rules.deny, ["vault/**", "*.lock", "*.lock/**", PATH]);
+}
+
+#[test]
+fn services_and_commands_are_few() {
+    let many = |n: usize| (0..n).map(|n| format!("  s{n}: {{ image: 'postgres:16' }}\n")).collect::<String>();
+    assert_eq!(effective(&format!("services:\n{}", many(4))).services.len(), 4);
+    assert_eq!(mistakes(&format!("services:\n{}", many(5))), ["f:2:3: 5 entries are too many: at most 4"]);
+    let commands = |n: usize| format!("setup: [{}]", vec!["a"; n].join(", "));
+    assert_eq!(effective(&commands(20)).setup.len(), 20);
+    assert_eq!(mistakes(&commands(21)), ["f:1:8: 21 entries are too many: at most 20"]);
 }
 
 #[test]
@@ -372,6 +441,8 @@ fn file() -> impl Strategy<Value = String> {
         prop::sample::select(vec!["model: opus", "model: gpt", "models: [opus, gpt]", "models: []"])
             .prop_map(str::to_owned),
         prop::sample::select(vec!["image: acme/sandbox:1", "image: root:latest"]).prop_map(str::to_owned),
+        prop::sample::select(vec!["postgres:16", "root:latest"])
+            .prop_map(|image| format!("services: {{ db: {{ image: '{image}' }} }}")),
         "[a-z*?/]{1,8}".prop_map(|glob| format!("paths: {{ allow: ['{glob}', '**'] }}")),
         "[a-z*?/]{1,8}".prop_map(|glob| format!("paths: {{ deny: ['{glob}'] }}")),
         "[a-z_]{1,8}: [a-z0-9]{1,4}".prop_map(|s| s),
@@ -400,6 +471,7 @@ proptest! {
         prop_assert!(!found.rules.workflows || operator.workflows);
         prop_assert!(found.models.iter().chain(&found.model).all(|m| operator.models.contains(m)));
         prop_assert!(found.image.iter().all(|i| operator.images.contains(i)));
+        prop_assert!(found.services.iter().all(|s| operator.services.contains(&s.image)));
         // What may be pushed by the file may be pushed by the operator's rules.
         let new = Some(b"x".to_vec());
         let file = FileDiff { path, old_path: None, old_mode: None, new_mode: Some(0o100_644), old: None, new };

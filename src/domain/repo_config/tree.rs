@@ -103,6 +103,12 @@ impl Node {
         }
     }
 
+    /// The keys of a group of settings.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        let entries: &[Entry] = if let Kind::Map(entries) = &self.kind { entries } else { &[] };
+        entries.iter().map(|entry| entry.key.as_str())
+    }
+
     /// Where the key of the entry at this path stands.
     pub(super) fn key_at(&self, path: &[usize]) -> Option<&Entry> {
         let (last, map) = path.split_last()?;

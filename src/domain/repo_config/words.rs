@@ -4,7 +4,7 @@ use super::shown;
 use crate::domain::money;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 /// Characters of a name: GitHub's longest (a check's) are far below.
 const LONGEST_NAME: usize = 200;
@@ -258,6 +258,8 @@ macro_rules! schema {
     )*};
 }
 
+pub(super) use schema;
+
 schema! {
     Name { "type": "string", "minLength": 1, "maxLength": LONGEST_NAME }
     Login { "type": "string", "pattern": r"^@?[A-Za-z0-9_-]+(\[bot\])?$" }
@@ -274,9 +276,27 @@ where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    let list = Option::<Vec<T>>::deserialize(from)?;
-    match list.as_ref().map_or(0, Vec::len) {
-        0..=LONGEST_LIST => Ok(list),
-        long => Err(de::Error::custom(format_args!("{long} entries are too many: at most {LONGEST_LIST}"))),
+    at_most(Option::deserialize(from)?, LONGEST_LIST, Vec::len)
+}
+
+/// A group of as many names as are sensible.
+pub(super) fn map<'de, D, K, V>(from: D) -> Result<Option<BTreeMap<K, V>>, D::Error>
+where
+    D: Deserializer<'de>,
+    K: Deserialize<'de> + Ord,
+    V: Deserialize<'de>,
+{
+    at_most(Option::deserialize(from)?, LONGEST_LIST, BTreeMap::len)
+}
+
+/// What there are few of.
+pub(super) fn at_most<T, E: de::Error>(
+    found: Option<T>,
+    most: usize,
+    len: impl Fn(&T) -> usize,
+) -> Result<Option<T>, E> {
+    match found.as_ref().map_or(0, len) {
+        fits if fits <= most => Ok(found),
+        long => Err(E::custom(format_args!("{long} entries are too many: at most {most}"))),
     }
 }

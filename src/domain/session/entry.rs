@@ -328,6 +328,11 @@ pub enum Ending {
         /// Why, and what would allow it.
         why: String,
     },
+    /// What the repository needs for a round, a service or its set-up, did not come about.
+    Unready {
+        /// What was seen, for whoever keeps the repository.
+        why: String,
+    },
     /// The engine, the model or the sandbox could not work.
     Failed {
         /// What was seen, and who can mend it.

@@ -85,6 +85,10 @@ impl Next<'_> {
                 self.note_result("not pushed");
                 self.answer(Outcome::Refused { why });
             }
+            Ending::Unready { why } => {
+                self.note_result("could not begin");
+                self.answer(Outcome::CannotBegin { why });
+            }
             Ending::Failed { why, passing } => {
                 self.note_result(if passing { "the model was out of reach" } else { "could not work" });
                 self.answer(Outcome::EngineFailed { why, passing });

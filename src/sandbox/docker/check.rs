@@ -19,6 +19,8 @@ impl DockerProvider {
             pids: 64,
             disk: 64 << 20,
             wall_clock: START,
+            services: Vec::new(),
+            service_memory: 128 << 20,
         };
         let sandbox = self.start(&spec).await?;
         let found = findings(sandbox.as_ref()).await;

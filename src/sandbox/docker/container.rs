@@ -1,15 +1,18 @@
-//! The container as one explicit value: what it does not say, the sandbox does not have. And the comparison
-//! of what was asked with what the engine says it made.
+//! The container as one explicit value: what it does not say, the sandbox does not have.
 
-use crate::sandbox::{ENVIRONMENT, SandboxError, Spec};
+use super::compare;
+use crate::{
+    domain::repo_config::SANDBOX_USER,
+    sandbox::{ENVIRONMENT, SandboxError, Spec},
+};
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
     MountTmpfsOptions, MountType, ResourcesUlimits,
 };
 use std::collections::HashMap;
 
-/// The user in a sandbox: of no image and no machine, so that nothing in either belongs to it.
-pub(super) const UID: u32 = 10001;
+/// The user in a sandbox.
+pub(super) const UID: u32 = SANDBOX_USER;
 
 /// Where the repository is checked out. A level below its mount, so that the toolbox can keep its own beside
 /// it.
@@ -31,11 +34,11 @@ pub(super) const EPOCH: &str = "io.fixpoint.epoch";
 pub(super) const INSTANCE: &str = "io.fixpoint.instance";
 
 /// Shared memory: what Docker gives by default and browsers and databases expect at least.
-const SHARED_MEMORY: u64 = 64 << 20;
+pub(super) const SHARED_MEMORY: u64 = 64 << 20;
 
 /// Files on each of the three file systems in memory: room for large dependency folders, an end for a bomb of
 /// empty files.
-const INODES: u32 = 1_000_000;
+pub(super) const INODES: u32 = 1_000_000;
 
 /// Threads that `runsc` needs for the kernel it brings along; they count like the processes it runs.
 const OWN_KERNEL: u32 = 512;
@@ -54,6 +57,8 @@ pub(super) struct Asked<'a> {
     pub(super) volume: &'a str,
     pub(super) runtime: Option<&'a str>,
     pub(super) instance: &'a str,
+    /// The engine is Podman, which writes a file system's owner differently.
+    pub(super) podman: bool,
 }
 
 impl Asked<'_> {
@@ -86,7 +91,7 @@ impl Asked<'_> {
         }
     }
 
-    fn labels(&self) -> HashMap<String, String> {
+    pub(super) fn labels(&self) -> HashMap<String, String> {
         let spec = self.spec;
         let labels = [
             (SESSION, spec.session.to_string()),
@@ -148,7 +153,7 @@ impl Asked<'_> {
         std::iter::once(program).chain(closed).collect()
     }
 
-    fn own_kernel(&self) -> u32 {
+    pub(super) fn own_kernel(&self) -> u32 {
         if self.runtime.is_some_and(|name| name.contains("runsc")) { OWN_KERNEL } else { 0 }
     }
 
@@ -158,63 +163,37 @@ impl Asked<'_> {
         signed(self.spec.memory.saturating_add(self.spec.disk).saturating_add(SHARED_MEMORY))
     }
 
+    /// The options of a file system in memory. Podman gives it to the container's user by `U` and knows no limit of files: there
+    /// the limit of memory counts them.
+    pub(super) fn in_memory(&self, user: u32, mode: &str, size: u64, files: u32) -> String {
+        let owner = match self.podman {
+            true => "U".to_owned(),
+            false => format!("uid={user},gid={user},nr_inodes={files}"),
+        };
+        format!("rw,exec,nosuid,nodev,{owner},mode={mode},size={size}")
+    }
+
     /// Half for the repository, a quarter each for temporary files and home.
     fn tmpfs(&self) -> HashMap<String, String> {
         let disk = self.spec.disk;
-        let mount = |at: &str, size: u64, mode: &str| {
-            let options = format!(
-                "rw,exec,nosuid,nodev,uid={UID},gid={UID},mode={mode},size={size},nr_inodes={INODES}"
-            );
-            (at.to_owned(), options)
-        };
+        let mount =
+            |at: &str, size: u64, mode: &str| (at.to_owned(), self.in_memory(UID, mode, size, INODES));
         [mount("/work", disk / 2, "755"), mount("/tmp", disk / 4, "1777"), mount(HOME, disk / 4, "755")]
             .into()
     }
 
-    /// Whether the engine made what was asked for: an old one, or one without the kernel's help, leaves
-    /// limits out and only warns.
+    /// Whether the engine made what was asked for.
     ///
     /// # Errors
     /// The first thing that is not as it must be.
     pub(super) fn compare(&self, made: &ContainerInspectResponse) -> Result<(), SandboxError> {
-        let (asked, Some(made_host)) = (self.host(), made.host_config.as_ref()) else {
-            return Err(refused("nothing is known of the container"));
-        };
-        let dropped = made_host.cap_drop.as_ref().is_some_and(|all| !all.is_empty());
-        let added = made_host.cap_add.as_ref().is_some_and(|some| !some.is_empty());
-        let options = made_host.security_opt.iter().flatten();
-        let no_new = |option: &String| option.starts_with("no-new-privileges") && !option.ends_with("false");
-        let namespaces =
-            [&made_host.pid_mode, &made_host.ipc_mode, &made_host.uts_mode, &made_host.userns_mode];
-        let shared = |mode: &String| mode == "host" || mode.starts_with("container:") || mode == "shareable";
-        let rules = [
-            (made_host.network_mode == asked.network_mode, "network none"),
-            (dropped && !added, "no capabilities"),
-            (options.clone().any(no_new), "no new privileges"),
-            (made_host.privileged != Some(true), "not privileged"),
-            (no_devices(made_host), "no devices"),
-            (!options.clone().any(|option| option.ends_with("unconfined")), "confined system calls"),
-            (hides_the_machine(made_host), "the machine's own settings hidden"),
-            (namespaces.into_iter().flatten().all(|mode| !shared(mode)), "every namespace its own"),
-            (
-                !options.clone().any(|option| option == "label=disable" || option == "label:disable"),
-                "its label",
-            ),
-            (made_host.runtime.as_deref() == self.runtime || self.runtime.is_none(), "the runtime"),
-            (made_host.readonly_rootfs == Some(true), "a read-only root"),
-            (made_host.pids_limit == asked.pids_limit, "the limit of processes"),
-            (made_host.memory == asked.memory, "the limit of memory"),
-            (made_host.nano_cpus == asked.nano_cpus, "the limit of processor time"),
-            (
-                made.config.as_ref().and_then(|c| c.user.as_deref()) == self.body().user.as_deref(),
-                "its own user",
-            ),
-            (self.only_our_mounts(made) && self.only_our_binds(made_host), "no other mounts"),
-        ];
-        match rules.into_iter().find(|(holds, _)| !holds) {
-            Some((_, rule)) => Err(refused(rule)),
-            None => Ok(()),
-        }
+        compare::holds(&self.body(), made)?;
+        let Some(host) = made.host_config.as_ref() else { return Ok(()) };
+        // Podman says so of every container, whatever was asked for.
+        let joined = host.ipc_mode.as_deref() == Some("shareable") && !self.podman;
+        compare::must(!joined, "every namespace its own")?;
+        compare::must(self.runtime.is_none() || host.runtime.as_deref() == self.runtime, "the runtime")?;
+        compare::must(self.only_our_mounts(made) && self.only_our_binds(host), "no other mounts")
     }
 
     /// No folder of the machine, by whichever of the three ways it can be asked for.
@@ -231,34 +210,16 @@ impl Asked<'_> {
     }
 }
 
-fn no_devices(made: &HostConfig) -> bool {
-    made.devices.iter().flatten().next().is_none()
-        && made.device_requests.iter().flatten().next().is_none()
-        && made.device_cgroup_rules.iter().flatten().next().is_none()
-}
-
-/// An engine that tells which files of the kernel it hides must hide some, and sets none of the kernel's switches.
-fn hides_the_machine(made: &HostConfig) -> bool {
-    let told = |paths: &Option<Vec<String>>| paths.as_ref().is_none_or(|paths| !paths.is_empty());
-    told(&made.masked_paths)
-        && told(&made.readonly_paths)
-        && made.sysctls.as_ref().is_none_or(HashMap::is_empty)
-}
-
-fn refused(rule: &str) -> SandboxError {
-    SandboxError::Engine(format!("it does not give what a sandbox must have: {rule}"))
-}
-
-fn limit(name: &str, most: i64) -> ResourcesUlimits {
+pub(super) fn limit(name: &str, most: i64) -> ResourcesUlimits {
     ResourcesUlimits { name: Some(name.into()), soft: Some(most), hard: Some(most) }
 }
 
-fn signed(bytes: u64) -> i64 {
+pub(super) fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 #[allow(clippy::cast_possible_truncation)] // a number of cores times 10⁹ is far below 2⁶³
-fn nano(cpus: f64) -> i64 {
+pub(super) fn nano(cpus: f64) -> i64 {
     (cpus * 1e9) as i64
 }
 

@@ -49,6 +49,17 @@ impl DockerProvider {
             attach_stderr: Some(true),
             ..Default::default()
         };
+        self.attach(container, config, name, over).await
+    }
+
+    /// Starts what a configuration says; `name` is told where the container lacks it.
+    pub(super) async fn attach(
+        &self,
+        container: &str,
+        config: ExecConfig,
+        name: String,
+        over: &CancellationToken,
+    ) -> Result<Process, SandboxError> {
         let made = self.docker.create_exec(container, config).await.map_err(gone)?;
         let options = StartExecOptions { output_capacity: Some(64 << 10), ..Default::default() };
         match self.docker.start_exec(&made.id, Some(options)).await.map_err(gone)? {

@@ -1,9 +1,12 @@
 //! Sandboxes as containers of Docker, or of Podman by the same interface.
 
+mod beside;
 mod check;
+mod compare;
 mod container;
 mod exec;
 mod program;
+mod service;
 mod start;
 
 use super::{Command, Process, Sandbox, SandboxError, orphan};
@@ -69,6 +72,7 @@ pub struct DockerProvider {
     docker: Docker,
     settings: Arc<DockerSettings>,
     arch: String,
+    podman: bool,
     /// The volume with the program, once it is known to be filled.
     volume: Arc<Mutex<Option<String>>>,
 }
@@ -77,8 +81,8 @@ impl DockerProvider {
     /// Reaches the engine and agrees on a version of its interface.
     ///
     /// # Errors
-    /// [`SandboxError::Engine`] where none answers, or where it runs another architecture than the program was
-    /// built for.
+    /// [`SandboxError::Engine`] where none answers, where it runs another architecture than the program was
+    /// built for, or where it cannot keep a limit by its own word.
     pub async fn connect(settings: DockerSettings) -> Result<Self, SandboxError> {
         let docker = match &settings.host {
             Some(host) => Docker::connect_with_host(host),
@@ -88,7 +92,10 @@ impl DockerProvider {
         let version = docker.version().await.map_err(engine)?;
         let arch = version.arch.unwrap_or_default();
         fits(version.os.as_deref().unwrap_or("linux"), &arch, settings.program.is_some())?;
-        Ok(Self { docker, settings: Arc::new(settings), arch, volume: Arc::default() })
+        compare::able(&docker.info().await.map_err(engine)?, settings.runtime.as_deref())?;
+        let parts = version.components.iter().flatten();
+        let podman = parts.into_iter().any(|part| part.name.starts_with("Podman"));
+        Ok(Self { docker, settings: Arc::new(settings), arch, podman, volume: Arc::default() })
     }
 
     pub(super) async fn sweep(&self, live: &[(SessionId, Epoch)]) -> Result<u32, SandboxError> {
@@ -96,13 +103,20 @@ impl DockerProvider {
         let filters = HashMap::from([("label", vec![ours, SESSION.to_owned()])]);
         let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
         let mut removed = 0;
-        for found in self.docker.list_containers(Some(options)).await.map_err(engine)? {
+        let mut all = self.docker.list_containers(Some(options)).await.map_err(engine)?;
+        let is_service = |labels: &Option<HashMap<String, String>>| {
+            labels.as_ref().is_some_and(|labels| labels.contains_key(service::SERVICE))
+        };
+        // Podman removes no container that another shares a namespace of: services go first.
+        all.sort_by_key(|found| !is_service(&found.labels));
+        for found in all {
             let (Some(id), Some((session, epoch))) = (found.id, found.labels.as_ref().and_then(owner)) else {
                 continue;
             };
             if orphan(session, epoch, age(found.created), live) {
                 self.remove(&id).await?;
-                removed += 1;
+                // A service is part of its sandbox.
+                removed += u32::from(!is_service(&found.labels));
             }
         }
         Ok(removed)
@@ -154,6 +168,7 @@ impl Drop for Held {
 /// A running container.
 struct DockerSandbox {
     held: Held,
+    services: Vec<Held>,
     /// The first process's standard input: when this process is gone it closes, and the container ends.
     _lifeline: std::sync::Mutex<Pin<Box<dyn AsyncWrite + Send>>>,
 }
@@ -165,8 +180,11 @@ impl Sandbox for DockerSandbox {
     }
 
     async fn stop(&self) -> Result<(), SandboxError> {
-        self.held.provider.remove(&self.held.id).await?;
-        self.held.over.cancel();
+        // Podman removes no container that another shares a namespace of.
+        for held in self.services.iter().chain([&self.held]) {
+            held.provider.remove(&held.id).await?;
+            held.over.cancel();
+        }
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use crate::{
 use bollard::{
     container::{AttachContainerResults, LogOutput},
     errors::Error,
+    models::ContainerCreateBody,
     query_parameters::{
         AttachContainerOptionsBuilder, CreateContainerOptionsBuilder, InspectContainerOptions,
         StartContainerOptions,
@@ -51,9 +52,10 @@ impl DockerProvider {
             volume: &volume,
             runtime: self.settings.runtime.as_deref(),
             instance: &self.settings.instance,
+            podman: self.podman,
         };
-        let held = self.create(&asked).await?;
-        let attached = self.attach_to(&held.id).await?;
+        let held = self.create(&container::name(spec), asked.body(), image).await?;
+        let attached = self.attach_to(&held.id, true).await?;
         let started = self.docker.start_container(&held.id, None::<StartContainerOptions>).await;
         started.map_err(Failed::at_start)?;
         let mut output = attached.output;
@@ -67,28 +69,33 @@ impl DockerProvider {
             while let Some(Ok(_)) = output.next().await {}
             over.cancel();
         });
-        Ok(DockerSandbox { held, _lifeline: std::sync::Mutex::new(attached.input) })
+        let services = self.beside(&asked, &held.id).await?;
+        Ok(DockerSandbox { held, services, _lifeline: std::sync::Mutex::new(attached.input) })
     }
 
-    async fn create(&self, asked: &Asked<'_>) -> Result<Held, SandboxError> {
-        let name = container::name(asked.spec);
+    pub(super) async fn create(
+        &self,
+        name: &str,
+        body: ContainerCreateBody,
+        image: &str,
+    ) -> Result<Held, SandboxError> {
         let create = || {
-            let options = CreateContainerOptionsBuilder::default().name(&name).build();
-            self.docker.create_container(Some(options), asked.body())
+            let options = CreateContainerOptionsBuilder::default().name(name).build();
+            self.docker.create_container(Some(options), body.clone())
         };
         let made = match create().await {
             // Left by a start of this very epoch that was interrupted.
             Err(error) if status(&error) == Some(409) => {
-                self.remove(&name).await?;
+                self.remove(name).await?;
                 create().await
             }
             made => made,
         };
-        let id = made.map_err(|error| missing(error, asked.image))?.id;
+        let id = made.map_err(|error| missing(error, image))?.id;
         Ok(Held { provider: self.clone(), id, over: CancellationToken::new() })
     }
 
-    async fn image_volumes(&self, image: &str) -> Result<Vec<String>, SandboxError> {
+    pub(super) async fn image_volumes(&self, image: &str) -> Result<Vec<String>, SandboxError> {
         let seen = self.docker.inspect_image(image).await.map_err(|error| missing(error, image))?;
         Ok(seen.config.and_then(|config| config.volumes).unwrap_or_default())
     }
@@ -97,9 +104,13 @@ impl DockerProvider {
         spec.image.as_deref().unwrap_or(&self.settings.image)
     }
 
-    async fn attach_to(&self, id: &str) -> Result<AttachContainerResults, SandboxError> {
+    pub(super) async fn attach_to(
+        &self,
+        id: &str,
+        stdin: bool,
+    ) -> Result<AttachContainerResults, SandboxError> {
         let options =
-            AttachContainerOptionsBuilder::default().stream(true).stdin(true).stdout(true).stderr(true);
+            AttachContainerOptionsBuilder::default().stream(true).stdin(stdin).stdout(true).stderr(true);
         self.docker.attach_container(id, Some(options.build())).await.map_err(engine)
     }
 }

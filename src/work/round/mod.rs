@@ -3,6 +3,7 @@
 mod change;
 mod handed;
 mod open;
+mod ready;
 mod start;
 
 use super::{
@@ -65,17 +66,16 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
     rules::take_up(&mut driver.parts, &driver.state).await?;
     let change = Change::of(driver).await?;
     if let Some(ending) = change.by_itself().await? {
-        let end = End::from(ending);
-        return driver.record(Entry::RoundEnded { end: end.of(driver) }).await;
+        return driver.record(ended(driver, ending)).await;
     }
     let notes = Arc::new(Mutex::new(Notes::default()));
     let mut round = match Round::open(driver, change, notes.clone()).await {
         Ok(round) => round,
         Err(Opening::Halt(halt)) => return Err(halt),
         Err(Opening::Failed(why)) => {
-            let end = End::from(Ending::Failed { why, passing: false });
-            return driver.record(Entry::RoundEnded { end: end.of(driver) }).await;
+            return driver.record(ended(driver, Ending::Failed { why, passing: false })).await;
         }
+        Err(Opening::Unready(why)) => return driver.record(ended(driver, Ending::Unready { why })).await,
     };
     let limit = driver.parts.settings.limits.round + GRACE;
     let finished = {
@@ -178,6 +178,11 @@ impl End {
             outside_request,
         }
     }
+}
+
+/// A round that ended before the engine had begun.
+fn ended(driver: &Driver, ending: Ending) -> Entry {
+    Entry::RoundEnded { end: End::from(ending).of(driver) }
 }
 
 fn offer(notes: &Mutex<Notes>, state: &State) {

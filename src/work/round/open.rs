@@ -3,7 +3,7 @@
 use super::{
     Change, End, Finish, GRACE,
     change::{Ruled, Said},
-    offer, task,
+    offer, ready, task,
 };
 use crate::{
     agent::{self, Message, Record, Stop, Task, Turn, Workspace},
@@ -18,7 +18,7 @@ use crate::{
     work::{
         Halt,
         drive::Driver,
-        journal::{Host, Notes, Used},
+        journal::{Host, Notes, Used, loose},
     },
 };
 use std::{
@@ -32,7 +32,10 @@ const INSTRUCTIONS: usize = 64 << 10;
 /// Why a round could not be opened.
 pub(super) enum Opening {
     Halt(Halt),
+    /// The machine's doing: for the operator.
     Failed(String),
+    /// The repository's doing: for whoever asked.
+    Unready(String),
 }
 
 impl<E: Into<Halt>> From<E> for Opening {
@@ -99,8 +102,11 @@ impl Round {
         self.host.used.lock().unwrap_or_else(PoisonError::into_inner).spent
     }
 
-    /// The engine runs; a change that the policy refuses goes back to it once.
+    /// The set-up runs, then the engine; a change that the policy refuses goes back to it once.
     pub(super) async fn work(&mut self) -> Finish {
+        if let Err(why) = self.set_up().await {
+            return self.without_push(Ending::Unready { why }).await;
+        }
         let mut refused = false;
         loop {
             let said = match self.engine().await.end {
@@ -144,6 +150,11 @@ impl Round {
                 }
             }
         }
+    }
+
+    async fn set_up(&self) -> Result<(), String> {
+        let caps = wire::Caps::from(&loose(&self.change.parts.settings.limits));
+        ready::set_up(self.sandbox.as_ref(), &self.change.parts.house.holds.setup, &caps).await
     }
 
     /// A plan or a review: what was changed on the way is let go with the sandbox.
@@ -227,10 +238,13 @@ async fn open_sandbox(
         pids: size.pids,
         disk: size.disk,
         wall_clock: parts.settings.limits.round + 2 * GRACE,
+        services: parts.house.holds.services.clone(),
+        service_memory: size.service_memory,
     };
     let failed =
         |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));
-    let sandbox: Arc<dyn Sandbox> = Arc::from(parts.sandboxes.start(&spec).await.map_err(|e| failed(&e))?);
+    let sandbox: Arc<dyn Sandbox> =
+        Arc::from(parts.sandboxes.start(&spec).await.map_err(|e| ready::unusable(&e))?);
     driver.sandbox = Some(sandbox.clone());
     let pack = change.mirror.pack(start, tree).await?;
     let command = Command::toolbox(wire::seed_arguments(start, tree));
@@ -321,6 +335,7 @@ async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Ha
         model: parts.house.model.clone(),
         template: template(change).await?,
         limits: parts.settings.limits.clone(),
+        services: parts.house.holds.services.clone(),
     };
     Ok((turn, facts.reads_strangers()))
 }

@@ -32,6 +32,8 @@ fn spec() -> Spec {
         pids: 128,
         disk: 128 << 20,
         wall_clock: Duration::from_secs(120),
+        services: Vec::new(),
+        service_memory: 128 << 20,
     }
 }
 

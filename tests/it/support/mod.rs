@@ -48,6 +48,8 @@ pub struct World {
     pub sandboxes: Option<Provider>,
     /// Models that a repository may choose besides the usual one.
     pub models: Vec<String>,
+    /// Images that a repository may run as services.
+    pub services: Vec<String>,
     pub title: &'static str,
     pub body: &'static str,
     pub token_ttl: Duration,
@@ -112,6 +114,7 @@ impl World {
             running: work::Running { all: 4, repository: 4, installation: 4 },
             sandboxes: None,
             models: Vec::new(),
+            services: Vec::new(),
             title: "The sum is wrong",
             body: "1 + 2 should be 3.",
             token_ttl: Duration::from_secs(3600),
@@ -173,11 +176,13 @@ impl World {
         let (caps, patience) = ((self.daily, self.running), self.patience);
         let (hooks, database, lease, min_free_disk) =
             (self.hooks, self.database, self.lease, self.min_free_disk);
+        let services = self.services;
         let rebuild = move || {
             let engine = engine(&hub, &models, patience);
             let mut settings =
                 settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
             settings.work.lease = lease;
+            settings.work.services = services.clone();
             settings.webhooks = settings.webhooks.filter(|_| !hooks.pull);
             let database = database.clone().unwrap_or(settings.database);
             Settings { engine, hooks, database, min_free_disk, ..settings }
@@ -271,10 +276,12 @@ pub fn settings(
                 memory: 512 << 20,
                 pids: 256,
                 disk: 256 << 20,
+                service_memory: 256 << 20,
             },
             running,
             daily,
             images: Vec::new(),
+            services: Vec::new(),
             engine: format!("native, {MODEL}"),
             model_host: None,
             sandbox_words: "no network, no credential".to_owned(),

@@ -13,6 +13,8 @@ fn spec() -> Spec {
         pids: 100,
         disk: 1 << 30,
         wall_clock: Duration::from_secs(60),
+        services: Vec::new(),
+        service_memory: 128 << 20,
     }
 }
 
@@ -21,7 +23,15 @@ fn spec() -> Spec {
 fn whatever_the_engine_leaves_out_is_noticed() {
     let spec = spec();
     let image_volumes = vec!["/data".to_owned()];
-    let asked = Asked { spec: &spec, image: "i", image_volumes, volume: "v", runtime: None, instance: "t" };
+    let asked = Asked {
+        spec: &spec,
+        image: "i",
+        image_volumes,
+        volume: "v",
+        runtime: None,
+        instance: "t",
+        podman: false,
+    };
     let good = ContainerInspectResponse {
         host_config: Some(asked.host()),
         config: Some(ContainerConfig { user: asked.body().user, ..Default::default() }),
@@ -39,7 +49,7 @@ fn whatever_the_engine_leaves_out_is_noticed() {
     assert!(asked.compare(&good).is_ok());
 
     type Weaken = fn(&mut HostConfig);
-    let weaker: [(&str, Weaken); 30] = [
+    let weaker: [(&str, Weaken); 36] = [
         ("network", |h| h.network_mode = Some("bridge".into())),
         ("network", |h| h.network_mode = Some("host".into())),
         ("capabilities", |h| h.cap_add = Some(vec!["SYS_ADMIN".into()])),
@@ -70,6 +80,12 @@ fn whatever_the_engine_leaves_out_is_noticed() {
         ("devices", |h| h.device_cgroup_rules = Some(vec!["a *:* rwm".into()])),
         ("mounts", |h| h.binds = Some(vec!["/var/run/docker.sock:/var/run/docker.sock".into()])),
         ("mounts", |h| h.volumes_from = Some(vec!["other".into()])),
+        ("namespace", |h| h.pid_mode = Some("container:other".into())),
+        ("groups", |h| h.group_add = Some(vec!["docker".into()])),
+        ("rules for devices", |h| h.device_cgroup_rules = Some(vec!["a *:* rwm".into()])),
+        ("hidden", |h| h.masked_paths = Some(vec![])),
+        ("more memory", |h| h.oom_kill_disable = Some(true)),
+        ("log", |h| h.log_config.as_mut().unwrap().typ = Some("json-file".into())),
     ];
     for (rule, weaken) in weaker {
         let mut made = good.clone();
@@ -95,8 +111,15 @@ fn whatever_the_engine_leaves_out_is_noticed() {
 #[test]
 fn a_full_disk_leaves_the_processes_their_memory() {
     let spec = spec();
-    let asked =
-        Asked { spec: &spec, image: "i", image_volumes: vec![], volume: "v", runtime: None, instance: "t" };
+    let asked = Asked {
+        spec: &spec,
+        image: "i",
+        image_volumes: vec![],
+        volume: "v",
+        runtime: None,
+        instance: "t",
+        podman: false,
+    };
     let host = asked.host();
     assert_eq!(host.memory, Some((2 << 30) + (64 << 20)));
     assert_eq!(host.memory_swap, host.memory);

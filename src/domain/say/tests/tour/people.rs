@@ -121,6 +121,7 @@ fn mistaken() -> Shown {
         workflows: false,
         models: Vec::new(),
         images: Vec::new(),
+        services: Vec::new(),
     };
     let file = read(b"rounds: 2\nchecks:\n  ignore: [a, {b: 1}]\nroundss: 3\n");
     let remark = Effective::of(file, &operator, false).remark().unwrap();
