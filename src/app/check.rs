@@ -87,6 +87,7 @@ impl Checker {
             pids: self.size.pids,
             disk: self.size.disk,
             wall_clock: self.limit + GRACE,
+            way_out: false,
         };
         let sandbox = self.sandboxes.start(&spec).await?;
         let checked = stop.run_until_cancelled(self.run_in(&*sandbox, commit)).await;

@@ -4,6 +4,7 @@ mod action;
 mod check;
 mod configured;
 pub mod doctor;
+pub mod mirrors;
 mod observed;
 mod observing;
 mod operator;
@@ -140,6 +141,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         app: Arc::new(OnceCell::new()),
         mirrors: Mirrors::new(settings.data.join("mirrors")),
         sandboxes: settings.sandboxes,
+        upstream: configured::upstream()?,
         engine: settings.engine,
         settings: operator,
         house,

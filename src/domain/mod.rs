@@ -6,6 +6,7 @@
 pub mod access;
 pub mod command;
 pub mod delivery;
+pub mod egress;
 pub mod failure;
 pub mod ids;
 pub mod limits;

@@ -148,6 +148,8 @@ pub struct Spec {
     pub disk: u64,
     /// After this it ends by itself.
     pub wall_clock: Duration,
+    /// Its programs are told of a way out, by variables: whoever starts it opens one.
+    pub way_out: bool,
 }
 
 /// Where sandboxes come from.
@@ -195,6 +197,13 @@ impl Provider {
             Self::Docker(p) => p.check().await,
             Self::Local(p) => p.check().await,
         }
+    }
+}
+
+impl Provider {
+    /// Whether what runs there has no network but what it is given.
+    pub fn is_boundary(&self) -> bool {
+        matches!(self, Self::Docker(_))
     }
 }
 

@@ -60,6 +60,7 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         pids: 128,
         disk: 128 << 20,
         wall_clock: Duration::from_secs(120),
+        way_out: false,
     };
     let sandbox = provider.start(&spec).await.unwrap();
     let script = Script(vec![
@@ -78,6 +79,7 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         resumed: false,
         model: None,
         template: None,
+        reachable: Vec::new(),
         limits: Limits::default(),
     };
     let book = Book::default();

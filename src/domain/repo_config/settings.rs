@@ -20,6 +20,10 @@ pub struct RepoConfig {
     pub models: Option<Vec<Name>>,
     /// The sandbox's image, one of those the operator allows. Default: the operator's.
     pub image: Option<Name>,
+    /// What the sandbox may reach, `HOST:PORT` each, of what the operator allows. Default: all of that; `[]`: nothing.
+    #[serde(deserialize_with = "words::list")]
+    #[schemars(length(max = 100))]
+    pub egress: Option<Vec<Name>>,
     /// Rounds a request, the first included, at most the operator's. Default: the operator's (3).
     pub rounds: Option<Rounds>,
     /// What may be spent here.

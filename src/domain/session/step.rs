@@ -5,6 +5,7 @@ use super::{
     Spent, Spot, State, Thread, ci,
 };
 use crate::domain::{
+    egress::Refusals,
     ids::{InstallationId, Repo, Sha},
     limits::Limits,
     time::Timestamp,
@@ -103,6 +104,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         survey: None,
         seen: Vec::new(),
         tainted: false,
+        refused: Refusals::default(),
         in_merge_queue: false,
         spent: Spent::default(),
         rounds: Vec::new(),

@@ -19,6 +19,7 @@ impl DockerProvider {
             pids: 64,
             disk: 64 << 20,
             wall_clock: START,
+            way_out: false,
         };
         let sandbox = self.start(&spec).await?;
         let found = findings(sandbox.as_ref()).await;

@@ -1,7 +1,10 @@
 //! The container as one explicit value: what it does not say, the sandbox does not have. And the comparison
 //! of what was asked with what the engine says it made.
 
-use crate::sandbox::{ENVIRONMENT, SandboxError, Spec};
+use crate::{
+    sandbox::{ENVIRONMENT, SandboxError, Spec},
+    toolbox::wire::egress,
+};
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
     MountTmpfsOptions, MountType, ResourcesUlimits,
@@ -14,6 +17,9 @@ pub(super) const UID: u32 = 10001;
 /// Where the repository is checked out. A level below its mount, so that the toolbox can keep its own beside
 /// it.
 pub(super) const WORKSPACE: &str = "/work/repo";
+
+/// Where the toolbox keeps its own: beside the workspace.
+const KEEP: &str = "/work/.fixpoint";
 
 /// Where the program is mounted.
 pub(super) const PROGRAM_FOLDER: &str = "/opt/fixpoint";
@@ -68,9 +74,7 @@ impl Asked<'_> {
             entrypoint: Some(vec![PROGRAM.into()]),
             cmd: Some(init.map(str::to_owned).to_vec()),
             working_dir: Some("/".into()),
-            env: Some(
-                [("HOME", HOME)].into_iter().chain(ENVIRONMENT).map(|(k, v)| format!("{k}={v}")).collect(),
-            ),
+            env: Some(self.environment()),
             labels: Some(self.labels()),
             // The host holds standard input: when it lets go, init ends.
             open_stdin: Some(true),
@@ -84,6 +88,13 @@ impl Asked<'_> {
             host_config: Some(self.host()),
             ..Default::default()
         }
+    }
+
+    fn environment(&self) -> Vec<String> {
+        let usual =
+            [("HOME", HOME)].into_iter().chain(ENVIRONMENT).map(|(name, value)| format!("{name}={value}"));
+        let way_out = egress::environment(KEEP).into_iter().filter(|_| self.spec.way_out);
+        usual.chain(way_out.map(|(name, value)| format!("{name}={value}"))).collect()
     }
 
     fn labels(&self) -> HashMap<String, String> {

@@ -5,6 +5,7 @@ use super::Undone;
 use crate::{
     domain::{
         Actor, Entry, InstallationId, Limits, Number, Repo, Sha, State, Timestamp, UserId,
+        egress::Refusals,
         policy::Survey,
         session::{self, Ending, Request, RoundEnd, Spent, Start, Step, Subject, Thread},
         step,
@@ -56,6 +57,7 @@ impl Pushed {
             outside_request: None,
             spent: Spent::default(),
             tainted: !state.facts.thread.trusted,
+            refused: Refusals::default(),
         };
         Entry::RoundEnded { end }
     }

@@ -21,7 +21,7 @@ const IMAGE: &str = "fixpoint-sandbox:latest";
 
 const CAPS: Caps = Caps { files: 100, file_bytes: 1 << 20, total_bytes: 4 << 20 };
 
-fn spec() -> Spec {
+pub(crate) fn spec() -> Spec {
     Spec {
         session: SessionId(uuid::Uuid::now_v7()),
         epoch: Epoch(1),
@@ -31,6 +31,7 @@ fn spec() -> Spec {
         pids: 128,
         disk: 128 << 20,
         wall_clock: Duration::from_secs(120),
+        way_out: false,
     }
 }
 
@@ -38,7 +39,7 @@ fn program() -> PathBuf {
     env!("CARGO_BIN_EXE_fixpoint").into()
 }
 
-fn settings() -> DockerSettings {
+pub(crate) fn settings() -> DockerSettings {
     // An instance of its own for every run: runs side by side do not sweep each other.
     let instance = format!("test-{}", std::process::id());
     DockerSettings { instance, image: IMAGE.into(), program: Some(program()), ..Default::default() }
@@ -46,7 +47,7 @@ fn settings() -> DockerSettings {
 
 /// The provider of these settings, or `None` with a plain message where no engine can be used; where all must
 /// run that is a failure.
-async fn docker_with(settings: DockerSettings) -> Option<Provider> {
+pub(crate) async fn docker_with(settings: DockerSettings) -> Option<Provider> {
     let tried = DockerProvider::connect(settings).await;
     match tried {
         Ok(provider) => Some(Provider::Docker(provider)),
@@ -58,7 +59,7 @@ async fn docker_with(settings: DockerSettings) -> Option<Provider> {
     }
 }
 
-async fn docker() -> Option<Provider> {
+pub(crate) async fn docker() -> Option<Provider> {
     docker_with(settings()).await
 }
 
@@ -77,13 +78,13 @@ fn local(root: &tempfile::TempDir) -> Provider {
 }
 
 /// What a command wrote on its two streams, and its exit status.
-struct Ran {
-    out: String,
-    err: String,
-    code: i64,
+pub(crate) struct Ran {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: i64,
 }
 
-async fn run(sandbox: &dyn Sandbox, command: Command) -> Ran {
+pub(crate) async fn run(sandbox: &dyn Sandbox, command: Command) -> Ran {
     let mut process = sandbox.exec(command).await.unwrap();
     process.stdin.shutdown().await.unwrap();
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -96,7 +97,7 @@ async fn run(sandbox: &dyn Sandbox, command: Command) -> Ran {
     Ran { out: text(out), err: text(err), code: code.unwrap() }
 }
 
-async fn sh(sandbox: &dyn Sandbox, script: &str) -> Ran {
+pub(crate) async fn sh(sandbox: &dyn Sandbox, script: &str) -> Ran {
     run(sandbox, Command::named("sh", ["-c", script])).await
 }
 

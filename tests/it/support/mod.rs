@@ -11,7 +11,7 @@ pub use story::word;
 use fixpoint::{
     agent,
     app::{self, Running, Settings},
-    domain::{Limits, State, policy::Rules, session, step},
+    domain::{Limits, State, egress::AllowList, policy::Rules, session, step},
     emulator::{Ci, Emulator, NewRepository, Options, Permission},
     github,
     http::WebhookSecrets,
@@ -45,6 +45,8 @@ pub struct World {
     pub daily: work::Daily,
     pub running: work::Running,
     pub sandboxes: Option<Provider>,
+    /// What they may reach, where they are containers.
+    pub allow: AllowList,
     /// Models that a repository may choose besides the usual one.
     pub models: Vec<String>,
     pub title: &'static str,
@@ -95,6 +97,7 @@ impl World {
             daily: work::Daily { repository: 25_000_000, installation: 100_000_000 },
             running: work::Running { all: 4, repository: 4, installation: 4 },
             sandboxes: None,
+            allow: AllowList::default(),
             models: Vec::new(),
             title: "The sum is wrong",
             body: "1 + 2 should be 3.",
@@ -150,12 +153,16 @@ impl World {
             Provider::Local(LocalProvider::new(data.join("sandboxes")).with_program(program))
         });
         let (hub, limits, rules, models) = (github.clone(), self.limits, self.rules, self.models);
+        let allow = self.allow;
         let caps = (self.daily, self.running);
         let rebuild = move || {
             let engine = engine(&hub, &models);
             let settings =
                 settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
-            Settings { engine, ..settings }
+            let mut settings = Settings { engine, ..settings };
+            settings.work.sandbox_words = allow.words();
+            settings.work.allow = allow.clone();
+            settings
         };
         let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
         if self.deaf {
@@ -238,6 +245,7 @@ fn settings(
             running,
             daily,
             images: Vec::new(),
+            allow: AllowList::default(),
             engine: format!("native, {MODEL}"),
             model_host: None,
             sandbox_words: "no network, no credential".to_owned(),

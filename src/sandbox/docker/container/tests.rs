@@ -13,6 +13,7 @@ fn spec() -> Spec {
         pids: 100,
         disk: 1 << 30,
         wall_clock: Duration::from_secs(60),
+        way_out: false,
     }
 }
 
