@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod digest;
 pub mod domain;
+pub mod egress;
 pub mod emulator;
 pub mod git;
 pub mod github;

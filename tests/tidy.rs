@@ -18,8 +18,8 @@ fn arrows() -> BTreeMap<&'static str, &'static [&'static str]> {
         (
             "app",
             &[
-                "agent", "config", "digest", "domain", "git", "github", "http", "llm", "sandbox", "store",
-                "work",
+                "agent", "config", "digest", "domain", "egress", "git", "github", "http", "llm", "sandbox",
+                "store", "work",
             ],
         ),
         ("config", &["domain"]),
@@ -31,10 +31,14 @@ fn arrows() -> BTreeMap<&'static str, &'static [&'static str]> {
         ("git", &["domain", "toolbox::wire"]),
         // The provider is the host's end of `toolbox init`.
         ("sandbox", &["domain", "toolbox::wire"]),
+        ("egress", &["domain", "toolbox::wire"]),
         ("llm", &["domain"]),
         ("agent", &["llm", "sandbox", "domain", "toolbox::wire"]),
         ("toolbox", &["domain"]),
-        ("work", &["agent", "store", "github", "git", "digest", "sandbox", "domain", "toolbox::wire"]),
+        (
+            "work",
+            &["agent", "store", "github", "git", "digest", "egress", "sandbox", "domain", "toolbox::wire"],
+        ),
         ("http", &["store", "github", "domain"]),
     ])
 }
@@ -44,6 +48,7 @@ const ONLY: &[(&str, &[&str])] = &[
     ("sqlx::", &["store"]),
     ("octocrab::", &["github"]),
     ("bollard::", &["sandbox"]),
+    ("rcgen::", &["egress"]),
     ("axum::", &["http", "emulator"]),
     // The emulator knows nothing of ours, the configuration included: it hands `PATH` to git and to CI's commands.
     ("std::env::var", &["config", "emulator"]),

@@ -13,6 +13,8 @@ pub(super) const INSTRUCTION: usize = 24_000;
 pub(super) const NOTE: usize = 6_000;
 /// Comments or notes; the last ones, since they answer the first.
 pub(super) const NOTES: usize = 20;
+/// What a sandbox may reach: a few dozen entries.
+pub(super) const REACHABLE: usize = 3_000;
 /// The repository's template for pull requests.
 pub(super) const TEMPLATE: usize = 8_000;
 /// A pull request's difference, as a first look; the files themselves can be read.

@@ -113,6 +113,8 @@ pub struct Turn {
     pub model: Option<String>,
     /// The repository's template for pull requests, where the agent should fill it in.
     pub template: Option<Clean>,
+    /// What the sandbox may reach, an entry of the allow-list each.
+    pub reachable: Vec<String>,
     /// Steps, wall clock, sizes.
     pub limits: Limits,
     /// What runs beside the sandbox.

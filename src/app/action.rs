@@ -3,7 +3,7 @@
 use super::configured;
 use crate::{
     config::{Config, Engine, Inputs, Runner},
-    domain::{Number, Repo, text},
+    domain::{Number, Repo, egress::AllowList, text},
     git::{self, Mirrors},
     github::{self, ACTIONS, GitHub, Identity, Repository},
     store::Store,
@@ -237,13 +237,13 @@ async fn parts(
     let sandboxes = configured::sandboxes(config, "").await?;
     sandboxes.check().await?;
     let words = match config.sandbox.kind {
-        Engine::Docker => "no network, no credential",
-        Engine::Local => "the workflow's runner itself, which is no boundary",
+        Engine::Docker => AllowList::parse(&config.egress.allow)?.words(),
+        Engine::Local => "the workflow's runner itself, which is no boundary".to_owned(),
     };
     let mut secrets: Vec<SecretString> = inputs.secrets();
     secrets.extend(config.github.private_key.clone());
     secrets.extend(config.model.key.clone());
-    let mut settings = configured::work(config, &engine.describe(), words.to_owned(), secrets);
+    let mut settings = configured::work(config, &engine.describe(), words, secrets)?;
     settings.action = Some(work::action::Settings { workflow: runner.workflow.clone() });
     let database = format!("sqlite:{}", folder.join("fixpoint.db").display());
     let operator = Arc::new(settings);
@@ -254,6 +254,7 @@ async fn parts(
         app: Arc::new(OnceCell::new()),
         mirrors: Mirrors::new(folder.join("mirrors")),
         sandboxes,
+        upstream: configured::upstream()?,
         engine,
         settings: operator,
         house,

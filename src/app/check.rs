@@ -89,6 +89,7 @@ impl Checker {
             wall_clock: self.limit + GRACE,
             services: Vec::new(),
             service_memory: self.size.service_memory,
+            way_out: false,
         };
         let sandbox = self.sandboxes.start(&spec).await?;
         let checked = stop.run_until_cancelled(self.run_in(&*sandbox, commit)).await;

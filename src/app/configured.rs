@@ -4,7 +4,8 @@ use super::Settings;
 use crate::{
     agent,
     config::{Config, Engine as Kind, PublishMode},
-    domain::policy::Rules,
+    domain::{egress::AllowList, policy::Rules},
+    egress::{self, Upstream},
     github,
     http::WebhookSecrets,
     llm::{self, ModelSettings, Prices, Wire},
@@ -36,8 +37,8 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
     let engine = engine(config, http)?;
     let sandboxes = sandboxes(config, "").await?;
     let sandbox_words = match config.sandbox.kind {
-        Kind::Docker => "no network, no credential",
-        Kind::Local => "a local folder, which is no boundary",
+        Kind::Docker => allowed(config)?.words(),
+        Kind::Local => "a local folder, which is no boundary".to_owned(),
     };
     let mut secrets = vec![key.clone()];
     secrets.extend(github.webhook_secret.clone());
@@ -58,7 +59,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         webhooks: webhooks(config)?,
         hooks: work::Hooks { pull: config.server.pull, ..work::Hooks::default() },
         sandboxes,
-        work: work(config, &engine.describe(), sandbox_words.to_owned(), secrets),
+        work: work(config, &engine.describe(), sandbox_words, secrets)?,
         engine,
     })
 }
@@ -78,11 +79,11 @@ pub(super) fn work(
     engine: &str,
     sandbox_words: String,
     secrets: Vec<SecretString>,
-) -> work::Settings {
+) -> anyhow::Result<work::Settings> {
     let limits = &config.limits;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let half = u32::try_from(cores / 2).unwrap_or(1).max(1);
-    work::Settings {
+    Ok(work::Settings {
         // New with every start: a process that died cannot be taken for the one that follows it.
         owner: uuid::Uuid::new_v4().simple().to_string(),
         limits: limits.session(),
@@ -108,6 +109,7 @@ pub(super) fn work(
         },
         images: config.operator().images,
         services: config.sandbox.services.clone(),
+        allow: allowed(config)?,
         engine: engine.split(" at ").next().unwrap_or(engine).to_owned(),
         model_host: engine.split_once(" at ").map(|(_, host)| host.to_owned()),
         sandbox_words,
@@ -117,7 +119,20 @@ pub(super) fn work(
         retention: config.retention.all(),
         read_back: READ_BACK,
         action: None,
+    })
+}
+
+/// What sandboxes may reach. What is no boundary reaches everything anyhow, and has no way out to be opened.
+fn allowed(config: &Config) -> anyhow::Result<AllowList> {
+    match config.sandbox.kind {
+        Kind::Docker => AllowList::parse(&config.egress.allow).context("egress.allow"),
+        Kind::Local => Ok(AllowList::default()),
     }
+}
+
+/// How sandboxes reach the world.
+pub(super) fn upstream() -> anyhow::Result<Upstream> {
+    Upstream::new(egress::system()).context("the client for sandboxes cannot be made")
 }
 
 /// The engine that a configuration names.

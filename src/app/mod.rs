@@ -5,6 +5,7 @@ mod check;
 mod configured;
 pub mod doctor;
 mod forget;
+pub mod mirrors;
 mod observed;
 mod observing;
 mod operator;
@@ -144,6 +145,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         app: Arc::new(OnceCell::new()),
         mirrors: Mirrors::new(settings.data.join("mirrors")),
         sandboxes: settings.sandboxes,
+        upstream: configured::upstream()?,
         engine: settings.engine,
         settings: operator,
         house,

@@ -1,6 +1,6 @@
 //! `fixpoint toolbox …`: what the host runs inside a sandbox. Not for people.
 
-use crate::toolbox::{init, mcp, probe, seed, snapshot, wire::Caps};
+use crate::toolbox::{egress, init, mcp, probe, seed, snapshot, wire::Caps};
 use clap::{Args, Subcommand};
 use std::{
     io::{BufReader, BufWriter, Write},
@@ -55,6 +55,18 @@ enum Tool {
     Mcp,
     /// Says what a process in here can see and do.
     Probe,
+    /// The only way out: a proxy on the loopback, every connection a stream to the host.
+    Egress {
+        /// The certificate (PEM) that programs in here are to trust.
+        #[arg(long, default_value = "", allow_hyphen_values = true)]
+        certificate: String,
+        /// They trust the image's own certificates too.
+        #[arg(long)]
+        system_roots: bool,
+        /// Asks the one that runs for what it must refuse, and says what came.
+        #[arg(long)]
+        check: bool,
+    },
 }
 
 /// Runs one; its own trouble goes to standard error, what the host must know into the stream.
@@ -95,6 +107,15 @@ async fn work(tool: Tool) -> anyhow::Result<bool> {
         }
         Tool::Probe => {
             serde_json::to_writer(std::io::stdout().lock(), &probe::look())?;
+            Ok(true)
+        }
+        Tool::Egress { check: true, .. } => {
+            serde_json::to_writer(std::io::stdout().lock(), &egress::check())?;
+            Ok(true)
+        }
+        Tool::Egress { certificate, system_roots, .. } => {
+            hide();
+            egress::run(&here()?, &certificate, system_roots).await?;
             Ok(true)
         }
     }

@@ -20,13 +20,14 @@ pub use action::{Inputs, Runner};
 pub use flags::Flags;
 pub use limits::Limits;
 pub use sections::{
-    Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox, Server,
+    Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox,
+    Server,
 };
 
-pub use terminal::{github_token, path, state_folder, wants_colours};
+pub use terminal::{cargo_home, github_token, path, state_folder, wants_colours};
 pub use units::span_of;
 
-use crate::domain::{access::Profile, repo_config::Operator, retention::REDELIVERED};
+use crate::domain::{access::Profile, egress::AllowList, repo_config::Operator, retention::REDELIVERED};
 use confique::{Config as _, Layer as _};
 use secrecy::SecretString;
 use std::path::{Path, PathBuf};
@@ -77,9 +78,12 @@ pub struct Config {
     /// The forge and the App.
     #[config(nested)]
     pub github: GitHub,
-    /// Where the agent's work runs. It has no network and no credential, whatever stands here.
+    /// Where the agent's work runs. It has no network interface and no credential, whatever stands here.
     #[config(nested)]
     pub sandbox: Sandbox,
+    /// What a sandbox may reach beyond itself: nothing, unless it stands here.
+    #[config(nested)]
+    pub egress: Egress,
     /// What thinks.
     #[config(nested)]
     pub model: Model,
@@ -194,6 +198,7 @@ impl Config {
         if let Some((_, what)) = wrong.into_iter().find(|(is, _)| *is) {
             return Err(ConfigError(what.to_owned()));
         }
+        AllowList::parse(&self.egress.allow).map_err(|e| ConfigError(format!("egress.allow: {e}")))?;
         for glob in &self.publish.deny {
             globset::Glob::new(glob).map_err(|e| ConfigError(format!("publish.deny: {e}")))?;
         }
@@ -213,6 +218,8 @@ impl Config {
             models: std::iter::once(&self.model.name).chain(&self.model.allow).cloned().collect(),
             images: std::iter::once(&self.sandbox.image).chain(&self.sandbox.allow).cloned().collect(),
             services: self.sandbox.services.clone(),
+            // Read once before, when the configuration was checked.
+            reachable: AllowList::parse(&self.egress.allow).unwrap_or_default(),
         }
     }
 

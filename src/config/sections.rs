@@ -66,7 +66,7 @@ pub struct GitHub {
     pub webhook_secret_old_file: Option<PathBuf>,
 }
 
-/// Where the agent's work runs. It has no network and no credential, whatever stands here.
+/// Where the agent's work runs. It has no network interface and no credential, whatever stands here.
 #[derive(Clone, Debug, confique::Config)]
 #[config(layer_attr(serde(deny_unknown_fields)))]
 pub struct Sandbox {
@@ -74,7 +74,7 @@ pub struct Sandbox {
     #[config(default = "docker", env = "FIXPOINT_SANDBOX_KIND")]
     pub kind: Engine,
 
-    /// The image. It has no network: what a build needs must be in it.
+    /// The image. What a build needs must be in it, or be reachable by `egress.allow`.
     #[config(default = "fixpoint-sandbox", env = "FIXPOINT_SANDBOX_IMAGE")]
     pub image: String,
 
@@ -123,6 +123,17 @@ pub enum Engine {
     Docker,
     /// A process of this machine: no boundary.
     Local,
+}
+
+/// What a sandbox may reach beyond itself: nothing, unless it stands here.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Egress {
+    /// `HOST:PORT[/PATH] [post] [private] [opaque]` each. GET and HEAD alone, unless `post`; only below the path, if there is
+    /// one; an address of a private network only with `private`; `opaque`: its TLS is not opened, host and port are all that
+    /// is checked. `fixpoint doctor` proposes what this machine's package managers use. docs/egress.md says more.
+    #[config(default = [], env = "FIXPOINT_EGRESS_ALLOW", parse_env = confique::env::parse::list_by_comma)]
+    pub allow: Vec<String>,
 }
 
 /// What thinks.

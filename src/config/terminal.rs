@@ -21,6 +21,12 @@ pub fn path() -> Option<String> {
     std::env::var("PATH").ok().filter(|path| !path.is_empty())
 }
 
+/// Where cargo keeps its own: `$CARGO_HOME`, else `~/.cargo`.
+pub fn cargo_home() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    folder("CARGO_HOME").or_else(|| Some(folder("HOME")?.join(".cargo")))
+}
+
 /// Whether a terminal may be written to in colours (<https://no-color.org>).
 pub fn wants_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -6,6 +6,7 @@
 //! of [`Audit`], handed to the store as it is.
 
 use super::{
+    egress::Refused,
     ids::{Actor, Number, RepoId, Sha},
     session::{Ask, Effect, Ending, Entry, Job, NotPushed, Phase, Request, State, Subject},
     text,
@@ -189,14 +190,17 @@ impl Audited {
     }
 
     /// What a stepped entry tells.
-    pub fn of_step(entry: &Entry, ignored: Option<&str>) -> Option<Self> {
-        let own = |what| Some(Self { by: None, what });
+    pub fn of_step(entry: &Entry, ignored: Option<&str>) -> Vec<Self> {
+        let own = |what| Self { by: None, what };
         match entry {
-            Entry::Asked { ask } => Some(Self::of_ask(ask, ignored)),
-            _ if ignored.is_some() => None,
-            Entry::RoundEnded { end } => own(of_ending(&end.ending)?),
-            Entry::NotPushed { why } => own(Audit::NotPushed { why: not_pushed(why) }),
-            _ => None,
+            Entry::Asked { ask } => vec![Self::of_ask(ask, ignored)],
+            _ if ignored.is_some() => Vec::new(),
+            Entry::RoundEnded { end } => {
+                let hosts = end.refused.all.iter().map(host_refused);
+                hosts.chain(of_ending(&end.ending)).map(own).collect()
+            }
+            Entry::NotPushed { why } => vec![own(Audit::NotPushed { why: not_pushed(why) })],
+            _ => Vec::new(),
         }
     }
 
@@ -276,6 +280,11 @@ impl Wish {
             Self::Unclear => "something unclear",
         }
     }
+}
+
+fn host_refused(refused: &Refused) -> Audit {
+    let times = u64::from(refused.count);
+    Audit::HostRefused { host: refused.to.clone(), why: refused.why.to_string(), times }
 }
 
 fn of_ending(ending: &Ending) -> Option<Audit> {
@@ -407,12 +416,12 @@ mod tests {
     #[test]
     fn what_was_said_is_not_in_it() {
         let request = Request::run(alice(), "the secret plan".into(), Subject::Comment(CommentId(7)));
-        let told = Audited::of_step(&Entry::Asked { ask: Ask::Run { request } }, None).unwrap();
+        let told = Audited::of_step(&Entry::Asked { ask: Ask::Run { request } }, None).remove(0);
         assert_eq!(told.by, Some(alice()));
         assert_eq!(told.what.to_string(), "run in comment 7");
         let text = "the secret plan".to_owned();
         let noted = Entry::Noted { by: alice(), text, comment: CommentId(8) };
-        assert_eq!(Audited::of_step(&noted, None), None);
+        assert_eq!(Audited::of_step(&noted, None), []);
         let say = Effect::Say {
             message: Message::CannotFollow { text: "the secret plan".into() },
             to: "alice".into(),
@@ -426,7 +435,7 @@ mod tests {
     #[test]
     fn what_came_to_nothing_is_told_with_its_reason() {
         let stop = Entry::Asked { ask: Ask::Stop { by: alice(), at: None } };
-        let told = Audited::of_step(&stop, Some("nothing runs")).unwrap();
+        let told = Audited::of_step(&stop, Some("nothing runs")).remove(0);
         assert_eq!(told.what.to_string(), "stop; nothing came of it: nothing runs");
     }
 }

@@ -7,6 +7,7 @@ pub mod access;
 pub mod audit;
 pub mod command;
 pub mod delivery;
+pub mod egress;
 pub mod failure;
 pub mod fault;
 pub mod ids;

@@ -170,6 +170,8 @@ pub struct Spec {
     pub services: Vec<Service>,
     /// Bytes of memory of each service, its files included.
     pub service_memory: u64,
+    /// Its programs are told of a way out, by variables: whoever starts it opens one.
+    pub way_out: bool,
 }
 
 impl Spec {
@@ -225,6 +227,13 @@ impl Provider {
             Self::Docker(p) => p.check().await,
             Self::Local(p) => p.check().await,
         }
+    }
+}
+
+impl Provider {
+    /// Whether what runs there has no network but what it is given.
+    pub fn is_boundary(&self) -> bool {
+        matches!(self, Self::Docker(_))
     }
 }
 

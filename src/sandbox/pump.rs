@@ -1,7 +1,7 @@
 //! Pipes between a command's streams and whoever reads them.
 
 use futures::FutureExt;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, DuplexStream, duplex};
 
 /// Bytes of standard error that wait for a reader. Past this the newest are dropped, so that a reader of
 /// standard output alone is never held up by what it does not look at.
@@ -39,9 +39,11 @@ pub(super) fn drain(mut from: impl AsyncRead + Send + Unpin + 'static) -> Duplex
 /// A writer whose drop or shutdown closes `to`, even where `to` is half of a connection that closes only as a
 /// whole.
 pub(super) fn closing(mut to: impl AsyncWrite + Send + Unpin + 'static) -> DuplexStream {
-    let (writer, mut from) = duplex(64 << 10);
+    let (writer, from) = duplex(64 << 10);
     tokio::spawn(async move {
-        let _ = tokio::io::copy(&mut from, &mut to).await;
+        // In pieces as large as the pipe: each is a write of its own to the engine.
+        let mut from = BufReader::with_capacity(64 << 10, from);
+        let _ = tokio::io::copy_buf(&mut from, &mut to).await;
         let _ = to.shutdown().await;
     });
     writer

@@ -55,7 +55,7 @@ impl Store {
         mark(&mut tx, lease, advance).await?;
         leases::update(&mut tx, lease, advance.state, now).await?;
         effects::insert(&mut tx, lease.session, advance.effects, now).await?;
-        if let Some(line) = Audited::of_step(&advance.entry.entry, advance.ignored) {
+        for line in Audited::of_step(&advance.entry.entry, advance.ignored) {
             let thread = Some(advance.state.facts.thread.number);
             audit::insert(&mut tx, &Of { session: Some(lease.session), repo, thread }, &line, now).await?;
         }

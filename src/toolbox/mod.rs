@@ -3,6 +3,7 @@
 //! Whatever it answers is only a claim: the agent's processes share its user and can write into its streams.
 //! The host reads with caps and checks everything again.
 
+pub mod egress;
 pub mod init;
 pub mod mcp;
 pub mod probe;

@@ -31,7 +31,8 @@ pub use worker::run;
 
 use crate::{
     agent::Engine,
-    domain::{Limits, Retention, Sha, State, policy::Rules, session::Guest},
+    domain::{Limits, Retention, Sha, State, egress::AllowList, policy::Rules, session::Guest},
+    egress::Upstream,
     git::{GitError, Mirror, Mirrors, Remote},
     github::{App, GitHub, GitHubError, Repository, Scope},
     sandbox::{Provider, SandboxError},
@@ -53,6 +54,8 @@ pub struct Parts {
     pub mirrors: Mirrors,
     /// Where rounds run.
     pub sandboxes: Provider,
+    /// How a sandbox's requests reach the world.
+    pub upstream: Upstream,
     /// What thinks.
     pub engine: Arc<dyn Engine>,
     /// What the operator decided, narrowed by the repository that these parts are used for.
@@ -86,6 +89,8 @@ pub struct Settings {
     pub images: Vec<String>,
     /// Images that a repository's configuration may run as services.
     pub services: Vec<String>,
+    /// What a sandbox may reach.
+    pub allow: AllowList,
     /// Engine and model, as the pull request names them.
     pub engine: String,
     /// The host that the model is asked at, where one may know.

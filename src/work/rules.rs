@@ -101,6 +101,7 @@ fn bounds(settings: &Settings, models: &[String], app_may: bool) -> Operator {
         models: models.to_vec(),
         images: settings.images.clone(),
         services: settings.services.clone(),
+        reachable: settings.allow.clone(),
     }
 }
 
@@ -114,6 +115,10 @@ impl House {
         settings.ask_first = holds.ask == Ask::Always;
         if let Some(image) = &holds.image {
             settings.sandbox.image = Some(image.clone());
+        }
+        if settings.allow != holds.reachable {
+            settings.allow = holds.reachable.clone();
+            settings.sandbox_words = settings.allow.words();
         }
         if let (Some(model), Some(own)) = (model, self.models.first()) {
             settings.engine = settings.engine.replace(own.as_str(), model);

@@ -62,6 +62,7 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         wall_clock: Duration::from_secs(120),
         services: Vec::new(),
         service_memory: 128 << 20,
+        way_out: false,
     };
     let sandbox = provider.start(&spec).await.unwrap();
     let script = Script(vec![
@@ -80,6 +81,7 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         resumed: false,
         model: None,
         template: None,
+        reachable: Vec::new(),
         limits: Limits::default(),
         services: vec![],
     };

@@ -285,6 +285,7 @@ pub(super) fn turn(task: Task) -> Turn {
         resumed: false,
         model: None,
         template: None,
+        reachable: Vec::new(),
         limits: Limits::default(),
         services: vec![],
     }

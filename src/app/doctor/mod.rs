@@ -4,6 +4,7 @@
 //! that fails hides none of the others.
 
 mod deliveries;
+mod egress;
 mod forge;
 mod machine;
 mod repository;
@@ -71,6 +72,7 @@ pub const CHECKS: &[Check] = &[
     |patient| Box::pin(machine::database(patient)),
     |patient| Box::pin(machine::disk(patient)),
     |patient| Box::pin(machine::sandbox(patient)),
+    |patient| Box::pin(egress::reachable(patient)),
     |patient| Box::pin(machine::git(patient)),
     |patient| Box::pin(machine::model(patient)),
     |patient| Box::pin(machine::clock(patient)),

@@ -1,6 +1,9 @@
 //! The three files that set-up writes. None that is there is written over unasked; secrets are their owner's alone.
 
-use crate::app::setup::{App, Plan};
+use crate::app::{
+    mirrors::Mirror,
+    setup::{App, Plan},
+};
 use anyhow::{Context, bail};
 use secrecy::ExposeSecret;
 use std::{
@@ -50,17 +53,23 @@ impl Files {
 
     /// # Errors
     /// When one cannot be written.
-    pub(super) fn write(&self, app: &App, plan: &Plan, force: bool) -> anyhow::Result<()> {
+    pub(super) fn write(
+        &self,
+        app: &App,
+        plan: &Plan,
+        mirrors: &[Mirror],
+        force: bool,
+    ) -> anyhow::Result<()> {
         // The key first: GitHub gives it once.
         write_private(&self.key, app.key.expose_secret(), force)?;
         write_private(&self.secret, &format!("{}\n", app.secret.expose_secret()), force)?;
-        write_private(&self.config, &self.configuration(app, plan)?, force)?;
+        write_private(&self.config, &self.configuration(app, plan, mirrors)?, force)?;
         // No secret stands in it.
         fs::set_permissions(&self.config, Permissions::from_mode(0o644))?;
         Ok(())
     }
 
-    fn configuration(&self, app: &App, plan: &Plan) -> anyhow::Result<String> {
+    fn configuration(&self, app: &App, plan: &Plan, mirrors: &[Mirror]) -> anyhow::Result<String> {
         let path = |path: &Path| {
             let text = path.to_str().with_context(|| format!("{} is no text", path.display()))?;
             anyhow::Ok(quoted(text))
@@ -93,7 +102,9 @@ impl Files {
              provider = \"anthropic\"\n\
              name = \"claude-sonnet-4-5\"\n\
              # The key: here, or in the variable ANTHROPIC_API_KEY.\n\
-             # key_file = {model}\n",
+             # key_file = {model}\n\
+             {egress}",
+            egress = proposed(mirrors),
             profile = plan.profile.name(),
             data = path(&data)?,
             api = quoted(plan.api().as_str()),
@@ -104,6 +115,21 @@ impl Files {
             model = path(&self.folder.join("model-key"))?,
         ))
     }
+}
+
+/// What package managers of this machine use, to be allowed by taking the marks away: that a sandbox reaches anything is
+/// the operator's decision.
+fn proposed(mirrors: &[Mirror]) -> String {
+    if mirrors.is_empty() {
+        return String::new();
+    }
+    let entry = |mirror: &Mirror| format!("#   {}, # {}\n", quoted(&mirror.entry), mirror.users.join(", "));
+    format!(
+        "\n# Sandboxes reach nothing. To let them fetch packages as this machine does, take the marks away.\n\
+         # [egress]\n\
+         # allow = [\n{}# ]\n",
+        mirrors.iter().map(entry).collect::<String>()
+    )
 }
 
 /// Writes a file for its owner alone: whole, or not at all.
@@ -157,13 +183,27 @@ mod tests {
         }
     }
 
+    fn mirrors() -> Vec<Mirror> {
+        vec![Mirror { entry: "mirror.example.com:443 private".into(), users: vec!["npm", "pip"] }]
+    }
+
+    #[test]
+    fn what_is_proposed_can_be_taken_as_it_stands() {
+        let proposed = proposed(&mirrors());
+        assert_eq!(Config::parse(&proposed, "as written").unwrap().egress.allow, Vec::<String>::new());
+        let taken =
+            proposed.replace("\n# [", "\n[").replace("\n# allow", "\nallow").replace("\n#   ", "\n  ");
+        let taken = taken.replace("\n# ]", "\n]");
+        assert_eq!(Config::parse(&taken, "taken").unwrap().egress.allow, ["mirror.example.com:443 private"]);
+    }
+
     #[test]
     fn what_is_written_is_read_again_and_nobody_else_reads_the_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("a \"b\" \\c");
         let files = Files::within(&odd).unwrap();
         files.free(false).unwrap();
-        files.write(&app(), &plan(), false).unwrap();
+        files.write(&app(), &plan(), &mirrors(), false).unwrap();
         let mode = |file: &Path| file.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!([mode(&files.key), mode(&files.secret), mode(&files.config)], [0o600, 0o600, 0o644]);
         let config = Config::parse(&fs::read_to_string(&files.config).unwrap(), "fixpoint.toml").unwrap();
@@ -181,10 +221,10 @@ mod tests {
         fs::write(&files.secret, "mine").unwrap();
         assert!(files.free(false).unwrap_err().to_string().contains("webhook-secret is there already"));
         // Written between the look and the act.
-        assert!(files.write(&app(), &plan(), false).is_err());
+        assert!(files.write(&app(), &plan(), &mirrors(), false).is_err());
         assert_eq!(fs::read_to_string(&files.secret).unwrap(), "mine");
         files.free(true).unwrap();
-        files.write(&app(), &plan(), true).unwrap();
+        files.write(&app(), &plan(), &mirrors(), true).unwrap();
         assert_ne!(fs::read_to_string(&files.secret).unwrap(), "mine");
     }
 }

@@ -8,6 +8,7 @@ mod words;
 use crate::{
     app::{
         self,
+        mirrors::{Mirror, mirrors},
         setup::{App, Made, Plan},
     },
     domain::access::Profile,
@@ -91,13 +92,18 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let files = Files::within(&args.dir)?;
     // Before anything is made on GitHub.
     files.free(args.force)?;
+    // GitHub gives the key once: nothing is waited for between it and its file.
+    let mirrors = &mirrors().await;
     let app = match (&args.app_id, args.headless) {
-        (Some(id), _) => existing(&args, &plan, id, &files).await?,
-        (None, true) => headless(&args, &plan, &files).await?,
-        (None, false) => in_browser(&args, &plan, &files).await?,
+        (Some(id), _) => existing(&args, &plan, id, (&files, mirrors)).await?,
+        (None, true) => headless(&args, &plan, (&files, mirrors)).await?,
+        (None, false) => in_browser(&args, &plan, (&files, mirrors)).await?,
     };
     said(&words::next(&app, &plan, &files))
 }
+
+/// The files, and what the configuration among them proposes.
+type Written<'a> = (&'a Files, &'a [Mirror]);
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     for (flag, url) in [("--github-url", Some(&args.github_url)), ("--url", args.url.as_ref())] {
@@ -122,7 +128,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     })
 }
 
-async fn in_browser(args: &Args, plan: &Plan, files: &Files) -> anyhow::Result<App> {
+async fn in_browser(args: &Args, plan: &Plan, files: Written<'_>) -> anyhow::Result<App> {
     let door = plan.open().await?;
     said(&format!(
         "Open this address in a browser on this machine (--headless where there is none):\n\n  {}\n\n",
@@ -139,9 +145,9 @@ async fn in_browser(args: &Args, plan: &Plan, files: &Files) -> anyhow::Result<A
     app
 }
 
-async fn headless(args: &Args, plan: &Plan, files: &Files) -> anyhow::Result<App> {
+async fn headless(args: &Args, plan: &Plan, files: Written<'_>) -> anyhow::Result<App> {
     let (page, state) = plan.file()?;
-    let file = files.beside(PAGE);
+    let file = files.0.beside(PAGE);
     files::write_private(&file, &page, true)?;
     said(&words::elsewhere(&file))?;
     let line = tokio::task::spawn_blocking(|| {
@@ -156,9 +162,9 @@ async fn headless(args: &Args, plan: &Plan, files: &Files) -> anyhow::Result<App
 }
 
 /// From the code to the written files.
-async fn take(args: &Args, plan: &Plan, files: &Files, code: &str) -> anyhow::Result<App> {
+async fn take(args: &Args, plan: &Plan, (files, mirrors): Written<'_>, code: &str) -> anyhow::Result<App> {
     let app = plan.exchange(code, app::http_client()?).await?;
-    files.write(&app, plan, args.force).with_context(|| {
+    files.write(&app, plan, mirrors, args.force).with_context(|| {
         let at = app.settings.as_ref().map(ToString::to_string).unwrap_or_default();
         format!(
             "the App {} is made, and its key could not be kept; make another key under {at} and run \
@@ -169,7 +175,7 @@ async fn take(args: &Args, plan: &Plan, files: &Files, code: &str) -> anyhow::Re
     Ok(app)
 }
 
-async fn existing(args: &Args, plan: &Plan, id: &str, files: &Files) -> anyhow::Result<App> {
+async fn existing(args: &Args, plan: &Plan, id: &str, (files, mirrors): Written<'_>) -> anyhow::Result<App> {
     let key = args.key.as_deref().unwrap_or(Path::new(""));
     let size = std::fs::metadata(key).map_or(0, |file| file.len());
     if size > LARGEST_KEY {
@@ -177,7 +183,7 @@ async fn existing(args: &Args, plan: &Plan, id: &str, files: &Files) -> anyhow::
     }
     let text = std::fs::read_to_string(key).with_context(|| format!("{} cannot be read", key.display()))?;
     let app = plan.existing(id, text.into(), app::http_client()?).await?;
-    files.write(&app, plan, args.force)?;
+    files.write(&app, plan, mirrors, args.force)?;
     Ok(app)
 }
 

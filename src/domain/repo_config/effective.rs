@@ -4,7 +4,13 @@ use super::{
     Mistake, PATH, People, Publish, Read, RepoConfig, Rerun, SecondPerson, Service, Title, Update,
     settings::PathSettings, shown, words::Glob, words::Name,
 };
-use crate::domain::{Actor, Limits, Number, policy::Rules, text::meant};
+use crate::domain::{
+    Actor, Limits, Number,
+    egress::{AllowList, Destination},
+    policy::Rules,
+    text::meant,
+};
+
 /// Allowed names that are told when another was written.
 const FEW: usize = 5;
 
@@ -27,6 +33,8 @@ pub struct Operator {
     pub images: Vec<String>,
     /// Images that may run as services.
     pub services: Vec<String>,
+    /// What a sandbox may reach.
+    pub reachable: AllowList,
 }
 
 impl Operator {
@@ -38,6 +46,8 @@ impl Operator {
         self.images.extend(config.image.iter().map(|name| name.get().to_owned()));
         let services = config.services.iter().flat_map(|services| services.values());
         self.services.extend(services.map(|service| service.image.get().to_owned()));
+        let wanted = config.egress.iter().flatten();
+        self.reachable.extend(wanted.filter_map(|name| name.get().parse().ok()));
         self
     }
 }
@@ -57,6 +67,8 @@ pub struct Effective {
     pub services: Vec<Service>,
     /// Commands that are run before the agent begins.
     pub setup: Vec<String>,
+    /// What its sandbox may reach.
+    pub reachable: AllowList,
     /// The operator's limits, with this repository's rounds and money.
     pub limits: Limits,
     /// What may be spent here in a day (UTC), in millionths of a dollar.
@@ -168,6 +180,7 @@ impl Effective {
         let models = refused.choices(wishes.models.as_deref(), &operator.models);
         let image = refused.choice("image", wishes.image.as_ref(), &operator.images);
         let services = refused.services(&operator.services);
+        let reachable = refused.destinations(wishes.egress.as_deref(), &operator.reachable);
         mistakes.sort();
         let checks = wishes.checks.clone().unwrap_or_default();
         let autofix = wishes.autofix.clone().unwrap_or_default();
@@ -178,6 +191,7 @@ impl Effective {
             image,
             services,
             setup: wishes.setup.iter().flatten().map(|line| line.get().to_owned()).collect(),
+            reachable,
             limits: limits(&wishes, &operator.limits),
             day_micros: lower(operator.day_micros, wishes.budget.as_ref().and_then(|b| b.day)),
             checks: Checks {
@@ -303,6 +317,29 @@ impl Refused<'_> {
             Some(Service::of(name, service))
         });
         taken.collect()
+    }
+
+    /// The operator's list, narrowed. What it holds is not told here: on a public repository anybody would read of machines
+    /// inside.
+    fn destinations(&mut self, wishes: Option<&[Name]>, offered: &AllowList) -> AllowList {
+        let Some(wishes) = wishes else { return offered.clone() };
+        let mut wanted: Vec<Destination> = Vec::new();
+        for (n, wish) in wishes.iter().enumerate() {
+            match wish.get().parse() {
+                Ok(to) if offered.connect(&to).is_ok() => wanted.push(to),
+                read => {
+                    let key = format!("egress.{n}");
+                    let (line, column) = self.config.places.get(&key).copied().unwrap_or((1, 1));
+                    let wish = shown(wish.get());
+                    let message = match read {
+                        Ok(_) => format!("the operator does not allow a sandbox to reach \"{wish}\""),
+                        Err(error) => format!("\"{wish}\": {error}"),
+                    };
+                    self.mistakes.push(Mistake { line, column, message });
+                }
+            }
+        }
+        offered.narrowed(&wanted)
     }
 
     fn choices(&mut self, wishes: Option<&[Name]>, offered: &[String]) -> Vec<String> {

@@ -91,13 +91,15 @@ impl RepoConfig {
     }
 
     /// What of a file with mistakes still holds: that it closes something. A slip of the pen in one line must not open
-    /// what another line keeps shut, so the off switch, `publish: ask`, `second_person` and `paths` stay.
+    /// what another line keeps shut, so the off switch, `publish: ask`, `second_person`, `paths` and `egress` stay.
     fn closing(self) -> Self {
         Self {
             enabled: self.enabled.filter(|on| !on),
             publish: self.publish.filter(|publish| *publish == Publish::Ask),
             second_person: self.second_person,
             paths: self.paths,
+            egress: self.egress,
+            places: self.places,
             ..Self::default()
         }
     }
@@ -142,13 +144,16 @@ fn typed(mut root: tree::Node) -> Read {
 
 /// Where the values stand that [`Effective`] may have to refuse.
 fn places(root: &tree::Node) -> Places {
-    let models = (0..).map(|n| format!("models.{n}")).map_while(|keys| Some((place(root, &keys)?, keys)));
+    let lists = ["models", "egress"].into_iter().flat_map(|list| {
+        let keys = (0..).map(move |n| format!("{list}.{n}"));
+        keys.map_while(|keys| Some((place(root, &keys)?, keys)))
+    });
     let single = ["model", "image"].into_iter().map(str::to_owned);
     let single = single.filter_map(|keys| Some((place(root, &keys)?, keys)));
     let services = root.under(&["services"]).into_iter().flat_map(tree::Node::keys);
     let services = services.map(|name| format!("services.{name}.image"));
     let services = services.filter_map(|keys| Some((place(root, &keys)?, keys)));
-    single.chain(models).chain(services).map(|(place, keys)| (keys, place)).collect()
+    single.chain(lists).chain(services).map(|(place, keys)| (keys, place)).collect()
 }
 
 fn place(root: &tree::Node, keys: &str) -> Option<(u64, u64)> {

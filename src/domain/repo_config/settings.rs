@@ -32,6 +32,10 @@ pub struct RepoConfig {
     #[serde(deserialize_with = "commands")]
     #[schemars(length(max = MOST_COMMANDS))]
     pub setup: Option<Vec<Line>>,
+    /// What the sandbox may reach, `HOST:PORT` each, of what the operator allows. Default: all of that; `[]`: nothing.
+    #[serde(deserialize_with = "words::list")]
+    #[schemars(length(max = 100))]
+    pub egress: Option<Vec<Name>>,
     /// Rounds a request, the first included, at most the operator's. Default: the operator's (3).
     pub rounds: Option<Rounds>,
     /// What may be spent here.

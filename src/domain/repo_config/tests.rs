@@ -19,6 +19,7 @@ fn operator() -> Operator {
         models: vec!["sonnet".into(), "opus".into()],
         images: vec!["acme/sandbox:1".into()],
         services: vec!["postgres:16".into()],
+        reachable: crate::domain::egress::AllowList::parse(&["a.example:443"]).unwrap(),
         ..Operator::default()
     }
 }
@@ -44,6 +45,10 @@ fn every_mistake_is_named_with_its_place() {
         (
             "checks: { rerun: frist }",
             "f:1:18: \"frist\" is none of \"evidence\" and \"first\" (did you mean \"first\"?)",
+        ),
+        (
+            "egress: [\"a.example:443\", \"b.example:443\"]",
+            "f:1:27: the operator does not allow a sandbox to reach \"b.example:443\"",
         ),
         ("autofix: always", "f:1:10: \"always\" is none of \"off\", \"label\" and \"writers\""),
         (

@@ -1,7 +1,7 @@
 //! The pull request: what the agent says, what was seen, who asked.
 
 use super::{Context, MARKER, handed, looks, voice::Voice, words};
-use crate::domain::{Phase, State, session::Outcome, text};
+use crate::domain::{Phase, State, egress::Refusals, session::Outcome, text};
 
 /// Longest title: what GitHub's lists show on one line.
 const TITLE: usize = 72;
@@ -9,6 +9,8 @@ const TITLE: usize = 72;
 const ACCOUNT: usize = 600;
 /// Longest account where the repository has a template for it.
 const TEMPLATE: usize = 8_000;
+/// Refused destinations that are named.
+const NAMED_REFUSALS: usize = 5;
 /// Changed lines above which a reviewer is told that it is much.
 const MUCH: usize = 400;
 
@@ -111,12 +113,30 @@ fn table(voice: &Voice<'_>) -> String {
     if !handed.is_empty() {
         rows.push_str(&format!("| CI hands it | {} |\n", handed.replace('|', "\\|")));
     }
-    rows.push_str(&format!("| sandbox | {} |\n", cell(context.sandbox)));
+    rows.push_str(&format!("| sandbox | {}{} |\n", cell(context.sandbox), refused(&facts.refused)));
     let host =
         context.host.filter(|_| !facts.public).map_or(String::new(), |host| format!(" at {}", cell(host)));
     rows.push_str(&format!("| engine | {}{host} |\n", cell(context.engine)));
     rows.push_str(&format!("| session | {}, {} |", words::code(context.session, 60), voice.round()));
     rows
+}
+
+/// What the sandbox was refused: the host's own record, of words that the agent chose.
+fn refused(refusals: &Refusals) -> String {
+    if refusals.is_empty() {
+        return String::new();
+    }
+    let mut named: Vec<String> = Vec::new();
+    for refused in &refusals.all {
+        let name = words::code(&refused.to, 60).replace('|', "\\|");
+        if !named.contains(&name) {
+            named.push(name);
+        }
+    }
+    let more = named.len().saturating_sub(NAMED_REFUSALS) + refusals.more as usize;
+    named.truncate(NAMED_REFUSALS);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("; refused {}{more}", named.join(", "))
 }
 
 fn try_it(voice: &Voice<'_>) -> String {

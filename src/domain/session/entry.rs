@@ -2,6 +2,7 @@
 
 use super::{Approval, LineComment, Outcome, Request, Spent, Subject};
 use crate::domain::{
+    egress::Refusals,
     ids::{Actor, CommentId, InstallationId, Number, Repo, Sha},
     policy::{Flag, Survey, exposure::Handed},
     verdict::Verdict,
@@ -258,6 +259,9 @@ pub struct RoundEnd {
     /// Why something that is still red has nothing to do with the request, where the agent says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside_request: Option<String>,
+    /// What its sandbox was refused on its way out.
+    #[serde(default, skip_serializing_if = "Refusals::is_empty")]
+    pub refused: Refusals,
 }
 
 /// How a round's work ended.

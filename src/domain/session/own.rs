@@ -50,6 +50,7 @@ impl Next<'_> {
         facts.spent.tokens += end.spent.tokens;
         facts.spent.micros += end.spent.micros;
         facts.tainted |= end.tainted;
+        facts.refused.extend(end.refused);
         if !end.replies.is_empty() {
             facts.replies = end.replies;
         }

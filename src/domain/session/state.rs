@@ -3,6 +3,7 @@
 use super::{Cause, Job, Outcome, Request};
 use crate::domain::{
     Failure, Limits,
+    egress::Refusals,
     failure::Kind,
     ids::{Actor, InstallationId, Number, Repo, Sha, UserId},
     policy::{Flag, Survey, exposure::Handed},
@@ -159,6 +160,9 @@ pub struct Facts {
     pub seen: Vec<(String, Sha)>,
     /// Text by people without write access reached the model.
     pub tainted: bool,
+    /// What its sandboxes were refused on their way out.
+    #[serde(default, skip_serializing_if = "Refusals::is_empty")]
+    pub refused: Refusals,
     /// The pull request stands in a merge queue; nothing is pushed meanwhile.
     pub in_merge_queue: bool,
     /// What the request has used.

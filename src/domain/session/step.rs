@@ -5,6 +5,7 @@ use super::{
     Spent, Spot, State, Thread, ci,
 };
 use crate::domain::{
+    egress::Refusals,
     ids::{InstallationId, Repo, Sha},
     limits::Limits,
     time::Timestamp,
@@ -104,6 +105,7 @@ pub fn start(from: Start, now: Timestamp) -> (State, Vec<Effect>) {
         handed: Default::default(),
         seen: Vec::new(),
         tainted: false,
+        refused: Refusals::default(),
         in_merge_queue: false,
         spent: Spent::default(),
         rounds: Vec::new(),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::{
     Failure, Limits, Timestamp,
+    egress::Refusals,
     failure::{Kind, Source},
     ids::{Actor, CommentId, InstallationId, Number, Repo, RepoId, Sha, UserId},
     verdict::Verdict,
@@ -157,6 +158,7 @@ impl Told {
             tainted: false,
             replies: vec![],
             outside_request: self.outside.clone(),
+            refused: Refusals::default(),
         };
         Entry::RoundEnded { end }
     }

@@ -285,6 +285,7 @@ impl World {
             tainted: false,
             replies: vec![],
             outside_request: None,
+            refused: Default::default(),
         };
         Entry::RoundEnded { end }
     }

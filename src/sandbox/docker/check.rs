@@ -21,6 +21,7 @@ impl DockerProvider {
             wall_clock: START,
             services: Vec::new(),
             service_memory: 128 << 20,
+            way_out: false,
         };
         let sandbox = self.start(&spec).await?;
         let found = findings(sandbox.as_ref()).await;

@@ -4,6 +4,7 @@ use super::compare;
 use crate::{
     domain::repo_config::SANDBOX_USER,
     sandbox::{ENVIRONMENT, SandboxError, Spec},
+    toolbox::wire::egress,
 };
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
@@ -17,6 +18,9 @@ pub(super) const UID: u32 = SANDBOX_USER;
 /// Where the repository is checked out. A level below its mount, so that the toolbox can keep its own beside
 /// it.
 pub(super) const WORKSPACE: &str = "/work/repo";
+
+/// Where the toolbox keeps its own: beside the workspace.
+const KEEP: &str = "/work/.fixpoint";
 
 /// Where the program is mounted.
 pub(super) const PROGRAM_FOLDER: &str = "/opt/fixpoint";
@@ -73,9 +77,7 @@ impl Asked<'_> {
             entrypoint: Some(vec![PROGRAM.into()]),
             cmd: Some(init.map(str::to_owned).to_vec()),
             working_dir: Some("/".into()),
-            env: Some(
-                [("HOME", HOME)].into_iter().chain(ENVIRONMENT).map(|(k, v)| format!("{k}={v}")).collect(),
-            ),
+            env: Some(self.environment()),
             labels: Some(self.labels()),
             // The host holds standard input: when it lets go, init ends.
             open_stdin: Some(true),
@@ -89,6 +91,13 @@ impl Asked<'_> {
             host_config: Some(self.host()),
             ..Default::default()
         }
+    }
+
+    fn environment(&self) -> Vec<String> {
+        let usual =
+            [("HOME", HOME)].into_iter().chain(ENVIRONMENT).map(|(name, value)| format!("{name}={value}"));
+        let way_out = egress::environment(KEEP).into_iter().filter(|_| self.spec.way_out);
+        usual.chain(way_out.map(|(name, value)| format!("{name}={value}"))).collect()
     }
 
     pub(super) fn labels(&self) -> HashMap<String, String> {

@@ -59,7 +59,7 @@ async fn caps_hold_when_nodes_race(place: Place) {
     let tasks = (0..8).map(|task| async move {
         let (store, owner) = (&nodes[task % 2], format!("node-{}", task % 2));
         let mut taken = Vec::new();
-        for _ in 0..12 {
+        for _ in 0..60 {
             let Some(claimed) = store.claim_within(&owner, LEASE, caps.all).await.unwrap() else {
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 continue;

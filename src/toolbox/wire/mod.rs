@@ -4,6 +4,7 @@
 //! handed on as they came, for the one place that builds trees to check.
 
 mod change;
+pub mod egress;
 mod frame;
 
 pub use change::{Caps, Change, Skipped, Snapshot, Why};

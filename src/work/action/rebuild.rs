@@ -5,6 +5,7 @@ use super::Undone;
 use crate::{
     domain::{
         Actor, Entry, InstallationId, Limits, Number, Repo, Sha, State, Timestamp, UserId,
+        egress::Refusals,
         policy::{Survey, exposure::Handed},
         session::{self, Ending, Request, RoundEnd, Spent, Start, Step, Subject, Thread},
         step,
@@ -57,6 +58,7 @@ impl Pushed {
             outside_request: None,
             spent: Spent::default(),
             tainted: !state.facts.thread.trusted,
+            refused: Refusals::default(),
         };
         Entry::RoundEnded { end }
     }

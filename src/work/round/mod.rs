@@ -5,6 +5,7 @@ mod handed;
 mod open;
 mod ready;
 mod start;
+mod way;
 
 use super::{
     Halt, Settings,
@@ -14,6 +15,7 @@ use super::{
 };
 use crate::domain::{
     Entry, Fault, Phase, State,
+    egress::Refusals,
     repo_config::PATH,
     seeded,
     session::{Ending, Job, Outcome, RoundEnd, Spent},
@@ -106,7 +108,7 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
         }
     };
     end.told = notes.lock().unwrap_or_else(PoisonError::into_inner).told();
-    (end.spent, end.tainted) = (round.spent(), round.tainted);
+    (end.spent, end.tainted, end.refused) = (round.spent(), round.tainted, round.refused());
     driver.record(Entry::RoundEnded { end: end.of(driver) }).await
 }
 
@@ -151,19 +153,21 @@ struct End {
     /// Kept requests and notes that the agent was told of.
     told: (usize, usize),
     tainted: bool,
+    refused: Refusals,
 }
 
 impl From<Ending> for End {
     fn from(ending: Ending) -> Self {
-        let (replies, outside_request) = (Vec::new(), None);
-        Self { ending, replies, outside_request, spent: Spent::default(), told: (0, 0), tainted: false }
+        let (replies, outside_request, spent) = (Vec::new(), None, Spent::default());
+        let refused = Refusals::default();
+        Self { ending, replies, outside_request, spent, told: (0, 0), tainted: false, refused }
     }
 }
 
 impl End {
     fn of(self, driver: &Driver) -> RoundEnd {
-        let Self { ending, replies, outside_request, spent, told: (requests_taken, notes_taken), tainted } =
-            self;
+        let Self { ending, replies, outside_request, spent, told, tainted, refused } = self;
+        let (requests_taken, notes_taken) = told;
         let facts = &driver.state.facts;
         let (request_no, round) = (facts.request_no, facts.round);
         RoundEnd {
@@ -176,6 +180,7 @@ impl End {
             tainted,
             replies,
             outside_request,
+            refused,
         }
     }
 }

@@ -3,12 +3,13 @@
 use super::{
     Change, End, Finish, GRACE,
     change::{Ruled, Said},
-    offer, ready, task,
+    offer, ready, task, way,
 };
 use crate::{
     agent::{self, Message, Record, Stop, Task, Turn, Workspace},
     domain::{
         Sha, State,
+        egress::Refusals,
         session::{Ending, Job, Spent},
         text::Clean,
     },
@@ -48,6 +49,8 @@ impl<E: Into<Halt>> From<E> for Opening {
 pub(super) struct Round {
     change: Change,
     sandbox: Arc<dyn Sandbox>,
+    /// Its only way out, where it has one; let go, it is closed.
+    way: Option<way::Open>,
     host: Host,
     turn: Turn,
     pub(super) tainted: bool,
@@ -74,7 +77,7 @@ impl Round {
         }
         let first = change.merge.as_ref().map(|_| change.first_tree.clone());
         let checkpoint = checkpoint(&lines, here).or(first);
-        let sandbox = open_sandbox(driver, &change, checkpoint.as_ref()).await?;
+        let (sandbox, way) = open_sandbox(driver, &change, checkpoint.as_ref()).await?;
         let (turn, tainted) = turn(&change, &lines).await?;
         {
             let (requests, plain) = told_before(state, &lines, here);
@@ -95,15 +98,34 @@ impl Round {
             used: Mutex::new(counted),
             began: Instant::now(),
         };
-        Ok(Self { change, sandbox, host, turn, tainted })
+        Ok(Self { change, sandbox, way, host, turn, tainted })
     }
 
     pub(super) fn spent(&self) -> Spent {
         self.host.used.lock().unwrap_or_else(PoisonError::into_inner).spent
     }
 
-    /// The set-up runs, then the engine; a change that the policy refuses goes back to it once.
+    /// What the sandbox was refused on its way out: for the session's facts, and for whoever keeps an account of them.
+    pub(super) fn refused(&self) -> Refusals {
+        self.way.as_ref().map(way::Open::refusals).unwrap_or_default()
+    }
+
+    /// The round's work, as long as the way out is whole.
     pub(super) async fn work(&mut self) -> Finish {
+        let Some(mut way) = self.way.take() else { return self.work_inside().await };
+        let done = tokio::select! {
+            finish = self.work_inside() => Ok(finish),
+            why = way.broken() => Err(why),
+        };
+        self.way = Some(way);
+        match done {
+            Ok(finish) => finish,
+            Err(why) => self.stopped(Stop::Broken(why)).await,
+        }
+    }
+
+    /// The set-up runs, then the engine; a change that the policy refuses goes back to it once.
+    async fn work_inside(&mut self) -> Finish {
         if let Err(why) = self.set_up().await {
             return self.without_push(Ending::Unready { why }).await;
         }
@@ -226,7 +248,7 @@ async fn open_sandbox(
     driver: &mut Driver,
     change: &Change,
     tree: Option<&Sha>,
-) -> Result<Arc<dyn Sandbox>, Opening> {
+) -> Result<(Arc<dyn Sandbox>, Option<way::Open>), Opening> {
     let (parts, start) = (driver.parts.clone(), &change.start);
     let size = &parts.settings.sandbox;
     let spec = Spec {
@@ -240,6 +262,7 @@ async fn open_sandbox(
         wall_clock: parts.settings.limits.round + 2 * GRACE,
         services: parts.house.holds.services.clone(),
         service_memory: size.service_memory,
+        way_out: way::is_wanted(&parts),
     };
     let failed =
         |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));
@@ -250,7 +273,11 @@ async fn open_sandbox(
     let command = Command::toolbox(wire::seed_arguments(start, tree));
     let mut process = sandbox.exec(command).await.map_err(|e| failed(&e))?;
     wire::seed(&mut process.stdin, &mut process.stdout, &pack).await.map_err(|e| failed(&e))?;
-    Ok(sandbox)
+    if !spec.way_out {
+        return Ok((sandbox, None));
+    }
+    let way = way::open(&parts, sandbox.as_ref(), spec.wall_clock).await.map_err(|e| failed(&e))?;
+    Ok((sandbox, Some(way)))
 }
 
 /// The tree after the last journal line of a round.
@@ -334,6 +361,7 @@ async fn turn(change: &Change, lines: &[JournalLine]) -> Result<(Turn, bool), Ha
         resumed,
         model: parts.house.model.clone(),
         template: template(change).await?,
+        reachable: parts.settings.allow.rules().iter().map(ToString::to_string).collect(),
         limits: parts.settings.limits.clone(),
         services: parts.house.holds.services.clone(),
     };

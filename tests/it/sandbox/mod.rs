@@ -22,7 +22,7 @@ const IMAGE: &str = "fixpoint-sandbox:latest";
 
 const CAPS: Caps = Caps { files: 100, file_bytes: 1 << 20, total_bytes: 4 << 20 };
 
-fn spec() -> Spec {
+pub(crate) fn spec() -> Spec {
     Spec {
         session: SessionId(uuid::Uuid::now_v7()),
         epoch: Epoch(1),
@@ -34,6 +34,7 @@ fn spec() -> Spec {
         wall_clock: Duration::from_secs(120),
         services: Vec::new(),
         service_memory: 128 << 20,
+        way_out: false,
     }
 }
 
@@ -41,7 +42,7 @@ fn program() -> PathBuf {
     env!("CARGO_BIN_EXE_fixpoint").into()
 }
 
-fn settings() -> DockerSettings {
+pub(crate) fn settings() -> DockerSettings {
     // An instance of its own for every run: runs side by side do not sweep each other.
     let instance = format!("test-{}", std::process::id());
     DockerSettings { instance, image: IMAGE.into(), program: Some(program()), ..Default::default() }
@@ -49,7 +50,7 @@ fn settings() -> DockerSettings {
 
 /// The provider of these settings, or `None` with a plain message where no engine can be used; where all must
 /// run that is a failure.
-async fn docker_with(settings: DockerSettings) -> Option<Provider> {
+pub(crate) async fn docker_with(settings: DockerSettings) -> Option<Provider> {
     let tried = DockerProvider::connect(settings).await;
     match tried {
         Ok(provider) => Some(Provider::Docker(provider)),
@@ -61,7 +62,7 @@ async fn docker_with(settings: DockerSettings) -> Option<Provider> {
     }
 }
 
-async fn docker() -> Option<Provider> {
+pub(crate) async fn docker() -> Option<Provider> {
     docker_with(settings()).await
 }
 
@@ -80,13 +81,13 @@ fn local(root: &tempfile::TempDir) -> Provider {
 }
 
 /// What a command wrote on its two streams, and its exit status.
-struct Ran {
-    out: String,
-    err: String,
-    code: i64,
+pub(crate) struct Ran {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) code: i64,
 }
 
-async fn run(sandbox: &dyn Sandbox, command: Command) -> Ran {
+pub(crate) async fn run(sandbox: &dyn Sandbox, command: Command) -> Ran {
     let mut process = sandbox.exec(command).await.unwrap();
     process.stdin.shutdown().await.unwrap();
     let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -99,7 +100,7 @@ async fn run(sandbox: &dyn Sandbox, command: Command) -> Ran {
     Ran { out: text(out), err: text(err), code: code.unwrap() }
 }
 
-async fn sh(sandbox: &dyn Sandbox, script: &str) -> Ran {
+pub(crate) async fn sh(sandbox: &dyn Sandbox, script: &str) -> Ran {
     run(sandbox, Command::named("sh", ["-c", script])).await
 }
 

@@ -93,6 +93,7 @@ fn spec(services: Vec<Service>) -> Spec {
         disk: 128 << 20,
         wall_clock: Duration::from_secs(180),
         services,
+        way_out: false,
         service_memory: 512 << 20,
     }
 }

@@ -12,7 +12,7 @@ pub use story::word;
 use fixpoint::{
     agent,
     app::{self, Running, Settings},
-    domain::{Limits, State, policy::Rules, session, step},
+    domain::{Limits, State, egress::AllowList, policy::Rules, session, step},
     emulator::{Ci, Emulator, NewRepository, Options, Permission},
     github,
     http::WebhookSecrets,
@@ -46,6 +46,8 @@ pub struct World {
     pub daily: work::Daily,
     pub running: work::Running,
     pub sandboxes: Option<Provider>,
+    /// What they may reach, where they are containers.
+    pub allow: AllowList,
     /// Models that a repository may choose besides the usual one.
     pub models: Vec<String>,
     /// Images that a repository may run as services.
@@ -113,6 +115,7 @@ impl World {
             daily: work::Daily { repository: 25_000_000, installation: 100_000_000 },
             running: work::Running { all: 4, repository: 4, installation: 4 },
             sandboxes: None,
+            allow: AllowList::default(),
             models: Vec::new(),
             services: Vec::new(),
             title: "The sum is wrong",
@@ -177,12 +180,15 @@ impl World {
         let (hooks, database, lease, min_free_disk) =
             (self.hooks, self.database, self.lease, self.min_free_disk);
         let services = self.services;
+        let allow = self.allow;
         let rebuild = move || {
             let engine = engine(&hub, &models, patience);
             let mut settings =
                 settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
             settings.work.lease = lease;
             settings.work.services = services.clone();
+            settings.work.sandbox_words = allow.words();
+            settings.work.allow = allow.clone();
             settings.webhooks = settings.webhooks.filter(|_| !hooks.pull);
             let database = database.clone().unwrap_or(settings.database);
             Settings { engine, hooks, database, min_free_disk, ..settings }
@@ -282,6 +288,7 @@ pub fn settings(
             daily,
             images: Vec::new(),
             services: Vec::new(),
+            allow: AllowList::default(),
             engine: format!("native, {MODEL}"),
             model_host: None,
             sandbox_words: "no network, no credential".to_owned(),

@@ -15,6 +15,7 @@ fn spec() -> Spec {
         wall_clock: Duration::from_secs(60),
         services: Vec::new(),
         service_memory: 128 << 20,
+        way_out: false,
     }
 }
 

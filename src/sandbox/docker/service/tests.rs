@@ -17,6 +17,7 @@ fn spec() -> Spec {
         disk: 1 << 30,
         wall_clock: Duration::from_secs(60),
         services: Vec::new(),
+        way_out: false,
         service_memory: 512 << 20,
     }
 }

@@ -112,7 +112,10 @@ pub(super) fn needed() -> Chapter {
 
 /// The repository's configuration has mistakes, which are said under whatever else is said.
 fn mistaken() -> Shown {
-    use crate::domain::repo_config::{Effective, Operator, read};
+    use crate::domain::{
+        egress::AllowList,
+        repo_config::{Effective, Operator, read},
+    };
     let operator = Operator {
         limits: Limits::default(),
         day_micros: 50_000_000,
@@ -122,6 +125,7 @@ fn mistaken() -> Shown {
         models: Vec::new(),
         images: Vec::new(),
         services: Vec::new(),
+        reachable: AllowList::default(),
     };
     let file = read(b"rounds: 2\nchecks:\n  ignore: [a, {b: 1}]\nroundss: 3\n");
     let remark = Effective::of(file, &operator, false).remark().unwrap();

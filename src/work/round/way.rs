@@ -1,0 +1,82 @@
+//! A round's way out: opened before anything untrusted runs in the sandbox, and proved from inside. One that lets through
+//! what it must not is none.
+
+use crate::{
+    domain::egress::Refusals,
+    egress::{Attached, EgressError, Way},
+    sandbox::{Command, Sandbox},
+    toolbox::wire::egress as inside,
+    work::Parts,
+};
+use std::time::Duration;
+use tokio::io::AsyncReadExt;
+
+/// Bytes of what the check inside says.
+const SAID: u64 = 8 << 10;
+
+/// The longest wait for it: every address that it tries in vain takes a moment.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A way out that a sandbox uses.
+pub(super) struct Open {
+    way: Way,
+    attached: Attached,
+}
+
+/// Does a round of these parts need one? Without, its sandbox has nothing that could be asked.
+pub(super) fn is_wanted(parts: &Parts) -> bool {
+    !parts.settings.allow.is_empty()
+}
+
+/// Opens the way and proves it.
+///
+/// # Errors
+/// A sentence for the operator: the round does not begin.
+pub(super) async fn open(parts: &Parts, sandbox: &dyn Sandbox, life: Duration) -> Result<Open, String> {
+    let said = |error: EgressError| error.to_string();
+    let way = Way::new(parts.settings.allow.clone(), parts.upstream.clone(), None, life).map_err(said)?;
+    let carrier = sandbox.exec(Command::toolbox(way.arguments())).await.map_err(|error| error.to_string())?;
+    let attached = way.attach(carrier.stdin, carrier.stdout).await.map_err(said)?;
+    prove(&way, sandbox).await?;
+    Ok(Open { way, attached })
+}
+
+/// Asks from inside for what must be refused. The sandbox's word alone is not enough: the refusals must have been seen here.
+async fn prove(way: &Way, sandbox: &dyn Sandbox) -> Result<(), String> {
+    let checked = tokio::time::timeout(PATIENCE, checked(sandbox)).await;
+    let checked = checked.map_err(|_| "the check of the way out takes too long".to_owned())??;
+    let seen: u32 = way.forget_refusals().all.iter().map(|refused| refused.count).sum();
+    let bad = |what: String| Err(format!("the way out of the sandbox is not closed: {what}"));
+    if checked.interfaces != ["lo"] || !checked.reached.is_empty() {
+        let (interfaces, reached) = (checked.interfaces, checked.reached);
+        return bad(format!("network interfaces {interfaces:?}, reached {reached:?} without it"));
+    }
+    match checked.answers.iter().find(|(_, status)| *status != 403) {
+        Some((question, status)) => bad(format!("`{question}` was answered with {status}")),
+        None if checked.answers.is_empty() || seen as usize != checked.answers.len() => {
+            bad(format!("{} refusals inside, {seen} on the host", checked.answers.len()))
+        }
+        None => Ok(()),
+    }
+}
+
+async fn checked(sandbox: &dyn Sandbox) -> Result<inside::Checked, String> {
+    let process = sandbox.exec(Command::toolbox(inside::check_arguments())).await;
+    let process = process.map_err(|error| error.to_string())?;
+    let mut said = Vec::new();
+    let read = process.stdout.take(SAID).read_to_end(&mut said).await;
+    read.map_err(|error| error.to_string())?;
+    serde_json::from_slice(&said).map_err(|error| format!("the check of the way out gave no answer: {error}"))
+}
+
+impl Open {
+    /// Completes when the sandbox's stream ends or is garbled: whatever the agent wanted with it, the round is over.
+    pub(super) async fn broken(&mut self) -> String {
+        self.attached.broken().await.to_string()
+    }
+
+    /// What was refused.
+    pub(super) fn refusals(&self) -> Refusals {
+        self.way.refusals()
+    }
+}
