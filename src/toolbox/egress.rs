@@ -11,7 +11,7 @@ use super::{
     keep,
     wire::{self, egress},
 };
-use std::{fs, future::poll_fn, io, path::Path, task::Poll};
+use std::{fs, future::poll_fn, io, path::Path, task::Poll, time::Duration};
 use tokio::{
     io::{AsyncWriteExt, copy_bidirectional_with_sizes, join},
     net::{TcpListener, TcpStream},
@@ -19,6 +19,9 @@ use tokio::{
 };
 use tokio_util::compat::{FuturesAsyncReadCompatExt, TokioAsyncReadCompatExt};
 use yamux::{Connection, Mode};
+
+/// How long a connection may say nothing before it is closed.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// Where images have the certificates they trust.
 const SYSTEM: [&str; 4] = [
@@ -55,22 +58,28 @@ fn lay_out(folder: &Path, certificate: &str, system_roots: bool) -> io::Result<(
     fs::write(folder.join(egress::APT), apt)
 }
 
-/// Accepts connections and hands each to a stream of its own, until the host is gone.
+/// Accepts connections and hands each that says something to a stream of its own, until the host is gone.
 async fn carry<T>(listener: &TcpListener, mut host: Connection<T>) -> anyhow::Result<()>
 where
     T: futures::AsyncRead + futures::AsyncWrite + Unpin,
 {
-    let mut relays = JoinSet::new();
+    // Each ends with a connection that wants a stream, or with nothing once all is carried.
+    let mut tasks: JoinSet<Option<TcpStream>> = JoinSet::new();
     let mut waiting: Option<TcpStream> = None;
     loop {
         let step = poll_fn(|context| {
-            while let Poll::Ready(Some(_)) = relays.poll_join_next(context) {}
-            // One that waits for its stream holds the next ones up in the listener's queue, and so do too many.
-            if waiting.is_some() {
-                if let Poll::Ready(opened) = host.poll_new_outbound(context) {
-                    return Poll::Ready(opened.map(Step::Opened));
-                }
-            } else if relays.len() < egress::STREAMS
+            while waiting.is_none()
+                && let Poll::Ready(Some(ended)) = tasks.poll_join_next(context)
+            {
+                waiting = ended.ok().flatten();
+            }
+            if waiting.is_some()
+                && let Poll::Ready(opened) = host.poll_new_outbound(context)
+            {
+                return Poll::Ready(opened.map(Step::Opened));
+            }
+            // Too many wait in the listener's queue.
+            if tasks.len() < egress::STREAMS
                 && let Poll::Ready(Ok((connection, _))) = listener.poll_accept(context)
             {
                 return Poll::Ready(Ok(Step::Accepted(connection)));
@@ -83,23 +92,30 @@ where
             }
         });
         match step.await? {
-            Step::Accepted(connection) => waiting = Some(connection),
+            Step::Accepted(connection) => {
+                tasks.spawn(spoken(connection));
+            }
             Step::Opened(stream) => {
-                let Some(mut connection) = waiting.take() else { continue };
-                let _ = connection.set_nodelay(true);
-                relays.spawn(async move {
-                    let _ = copy_bidirectional_with_sizes(
-                        &mut connection,
-                        &mut stream.compat(),
-                        egress::PIECE,
-                        egress::PIECE,
-                    )
-                    .await;
-                });
+                let Some(connection) = waiting.take() else { continue };
+                tasks.spawn(relay(connection, stream));
             }
             Step::Over => return Ok(()),
         }
     }
+}
+
+/// A connection once it has said something. A stream is announced with its first bytes: one that is closed before would be
+/// waited for on this side for ever, and not known on the other.
+async fn spoken(connection: TcpStream) -> Option<TcpStream> {
+    let first = tokio::time::timeout(SILENCE, connection.peek(&mut [0])).await;
+    matches!(first, Ok(Ok(1))).then_some(connection)
+}
+
+async fn relay(mut connection: TcpStream, stream: yamux::Stream) -> Option<TcpStream> {
+    let _ = connection.set_nodelay(true);
+    let (piece, mut stream) = (egress::PIECE, stream.compat());
+    let _ = copy_bidirectional_with_sizes(&mut connection, &mut stream, piece, piece).await;
+    None
 }
 
 enum Step {
