@@ -5,7 +5,7 @@ use crate::support::{self, plays, story};
 use fixpoint::{
     app,
     domain::{Fault, fault},
-    emulator::{Ci, Emulator, NewRepository, Options, Permission},
+    emulator::{self, Ci, Emulator, NewRepository, Options, Permission, Trouble},
     sandbox::{LocalProvider, Provider},
     store::Store,
     work,
@@ -31,6 +31,9 @@ const LONGEST: Duration = Duration::from_secs(120);
 
 /// So long nothing is asked of GitHub when it is over.
 const QUIET: Duration = Duration::from_millis(500);
+
+/// Webhooks that nobody took are sent again this often.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The replies of the model that the story has.
 pub(super) const REPLIES: usize = 4;
@@ -115,6 +118,7 @@ impl Case {
     pub(super) async fn serve(&self, wish: Wish) -> Process {
         let process = Process::start(self.settings(), wish).await;
         self.github.deliver_to(&process.webhooks);
+        self.github.redeliver_failed();
         process
     }
 
@@ -153,7 +157,7 @@ impl Case {
     /// does.
     pub(super) async fn until(&self, word: &str) -> Result<(), String> {
         let store = self.store().await;
-        let (begun, mut seen) = (Instant::now(), (0, Instant::now()));
+        let (begun, mut seen, mut sent) = (Instant::now(), (0, Instant::now()), Instant::now());
         loop {
             let sessions = store.sessions(10).await.unwrap();
             let words: Vec<String> = sessions.iter().map(|s| support::word(&s.state)).collect();
@@ -166,22 +170,38 @@ impl Case {
             if begun.elapsed() > self.longest {
                 return Err(format!("it never becomes {word}: {words:?}\n{}", self.story().await));
             }
+            self.send_again(&mut sent);
             tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until everything is shown, and is to be read back some time.
+    pub(super) async fn until_shown(&self) -> Result<(), String> {
+        self.until_green().await?;
+        match self.read_back().await {
+            Some(due) if due != "done" => Ok(()),
+            other => Err(format!("nothing waits to be read back: {other:?}")),
         }
     }
 
     /// Waits until what GitHub shows was read back.
     pub(super) async fn until_read_back(&self) -> Result<(), String> {
-        let (store, begun) = (self.store().await, Instant::now());
+        let begun = Instant::now();
         while begun.elapsed() < LONGEST {
-            let session = store.sessions(1).await.unwrap().first().map(|session| session.id);
-            let shown = store.shown(session.expect("a session")).await.unwrap();
-            if shown.iter().any(|s| s.thing == "read-back" && s.remote == "done") {
+            if self.read_back().await.is_some_and(|due| due == "done") {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err(format!("it is never read back:\n{}", self.story().await))
+    }
+
+    /// When what GitHub shows is to be read back, or that it was.
+    async fn read_back(&self) -> Option<String> {
+        let store = self.store().await;
+        let session = store.sessions(1).await.unwrap().first().map(|session| session.id)?;
+        let shown = store.shown(session).await.unwrap();
+        shown.into_iter().find(|shown| shown.thing == "read-back").map(|shown| shown.remote)
     }
 
     pub(super) async fn until_green(&self) -> Result<(), String> {
@@ -202,8 +222,13 @@ impl Case {
         lines.push(format!("branches: {}", self.github.branches(REPO).unwrap().join(", ")));
         for pull in self.github.pulls(REPO).unwrap() {
             let state = if pull.draft { "draft" } else { "ready" };
+            let words = format!("{}, {}", pull.title, pull.body.lines().next().unwrap_or_default());
             let sum = self.github.file(REPO, &pull.head_branch, "src/sum.sh").unwrap().unwrap_or_default();
-            lines.push(format!("#{} {state}: {}", pull.number, String::from_utf8_lossy(&sum).trim()));
+            lines.push(format!(
+                "#{} {state}, {words}: {}",
+                pull.number,
+                String::from_utf8_lossy(&sum).trim()
+            ));
             for check in self.github.check_runs(REPO, &pull.head_sha).unwrap() {
                 lines.push(format!("check {}: {}", check.name, check.conclusion.unwrap_or_default()));
             }
@@ -248,10 +273,35 @@ impl Case {
         calls
     }
 
-    /// Waits until the call is held.
-    pub(super) async fn until_held(&self, call: &str) -> Result<(), String> {
-        let held = tokio::time::timeout(LONGEST, self.github.faults().holds()).await;
-        held.map_err(|_| format!("{call} does not come so often"))
+    /// Something happens to a call once so many of its kind have passed.
+    pub(super) fn trouble(&self, call: &str, nth: u32, trouble: Trouble) {
+        let (method, path) = call.split_once(' ').unwrap();
+        self.github.faults().add(emulator::Fault::next(path, trouble).on(method).after(nth));
+    }
+
+    /// Waits until so many calls are held.
+    pub(super) async fn until_held(&self, calls: usize) -> Result<(), String> {
+        let (begun, mut sent) = (Instant::now(), Instant::now());
+        while self.github.faults().held() < calls {
+            if begun.elapsed() > LONGEST {
+                return Err(format!(
+                    "{} calls are held:\n{}",
+                    self.github.faults().held(),
+                    self.story().await
+                ));
+            }
+            self.send_again(&mut sent);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
+    }
+
+    /// What a server did not take before it died or stood still is sent again, as whoever watches over it does.
+    fn send_again(&self, last: &mut Instant) {
+        if last.elapsed() > AGAIN {
+            self.github.redeliver_failed();
+            *last = Instant::now();
+        }
     }
 
     /// The whole judgement after so many deaths: the story is the one that was never interrupted, the log shows nothing lost
