@@ -39,8 +39,12 @@ const LIVES: [u64; 7] = [1, 2, 3, 5, 8, 13, 21];
 
 async fn all<F: Future<Output = Result<(), String>>>(tellings: impl IntoIterator<Item = F>) {
     let begun = std::time::Instant::now();
-    let told: Vec<_> = stream::iter(tellings).buffer_unordered(TOGETHER).collect().await;
-    println!("{} stories in {:?}", told.len(), begun.elapsed());
-    let wrong: Vec<String> = told.into_iter().filter_map(Result::err).collect();
+    let (mut told, mut wrong) = (0, Vec::new());
+    let mut tellings = std::pin::pin!(stream::iter(tellings).buffer_unordered(TOGETHER));
+    while let Some(ended) = tellings.next().await {
+        told += 1;
+        wrong.extend(ended.err());
+        println!("{told} stories in {:?}, {} went wrong", begun.elapsed(), wrong.len());
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

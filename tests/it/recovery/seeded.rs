@@ -8,19 +8,22 @@ use fixpoint::{
 };
 use std::time::Duration;
 
-/// Tells the story with the mistake; and without it, where the others here do not tell it anyway.
-async fn is_caught(mistake: Mistake, story: impl AsyncFn(Option<Mistake>) -> Result<(), String>) {
-    use Mistake::{GuidIgnored, PushForced, SubjectIgnored};
-    if long() || [GuidIgnored, PushForced, SubjectIgnored].contains(&mistake) {
+/// Tells the story with the mistake, which is found by what it is; and without it, where there is time for all.
+async fn is_caught(mistake: Mistake, by: &str, story: impl AsyncFn(Option<Mistake>) -> Result<(), String>) {
+    if long() {
         story(None).await.expect("nothing is found where no mistake is made");
     }
     let found = story(Some(mistake)).await.expect_err("the mistake is caught");
-    println!("{mistake:?}: {found}");
+    assert!(found.contains(by), "{mistake:?} is found by something else than {by:?}: {found}");
 }
 
 /// What a mistake keeps from ever coming is not waited for as long as what may be slow.
-fn patience(mistake: Option<Mistake>) -> Duration {
-    Duration::from_secs(if mistake.is_some() { 30 } else { 120 })
+async fn case(mistake: Option<Mistake>) -> Case {
+    let mut case = zombie::case().await;
+    if mistake.is_some() {
+        case.longest = Duration::from_secs(30);
+    }
+    case
 }
 
 fn making(mistake: Option<Mistake>) -> Wish {
@@ -29,8 +32,7 @@ fn making(mistake: Option<Mistake>) -> Wish {
 
 /// The server dies when this call has been served (or before it is); the next one makes the same mistake.
 async fn dies_at(mistake: Option<Mistake>, method: &str, path: &str, trouble: Trouble) -> Result<(), String> {
-    let mut case = Case::new().await;
-    case.longest = patience(mistake);
+    let case = case(mistake).await;
     case.github.faults().add(Fault::next(path, trouble).on(method));
     let first = case.serve(making(mistake)).await;
     case.say("/code fix the sum");
@@ -42,7 +44,7 @@ async fn dies_at(mistake: Option<Mistake>, method: &str, path: &str, trouble: Tr
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_push_recorded_before_it_is_made() {
-    is_caught(Mistake::PushRecordedFirst, async |mistake| {
+    is_caught(Mistake::PushRecordedFirst, "resting(refused)", async |mistake| {
         dies_at(mistake, "POST", "/*/*/git-receive-pack", Trouble::Hold).await
     })
     .await;
@@ -50,7 +52,7 @@ async fn a_push_recorded_before_it_is_made() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pull_request_opened_blindly() {
-    is_caught(Mistake::PullBlindly, async |mistake| {
+    is_caught(Mistake::PullBlindly, "never answered", async |mistake| {
         dies_at(mistake, "POST", "/repos/*/*/pulls", Trouble::HoldAnswer).await
     })
     .await;
@@ -58,7 +60,7 @@ async fn a_pull_request_opened_blindly() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_comment_written_blindly() {
-    is_caught(Mistake::CommentBlindly, async |mistake| {
+    is_caught(Mistake::CommentBlindly, "seen to be there", async |mistake| {
         dies_at(mistake, "POST", "/repos/*/*/issues/*/comments", Trouble::HoldAnswer).await
     })
     .await;
@@ -66,8 +68,8 @@ async fn a_comment_written_blindly() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reply_that_is_not_journalled() {
-    is_caught(Mistake::ReplyForgotten, async |mistake| {
-        let case = Case::new().await;
+    is_caught(Mistake::ReplyForgotten, "asked 5 times for 4 replies", async |mistake| {
+        let case = case(mistake).await;
         // Long after the first reply.
         case.github.faults().add(Fault::next("/v1/messages", Trouble::Hold).after(1));
         let first = case.serve(making(mistake)).await;
@@ -83,8 +85,8 @@ async fn a_reply_that_is_not_journalled() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_late_comment_that_is_not_read_back() {
-    is_caught(Mistake::NotReadBack, async |mistake| {
-        let case = zombie::case().await;
+    is_caught(Mistake::NotReadBack, "stands 2 times", async |mistake| {
+        let case = case(mistake).await;
         case.github.faults().add(Fault::next("/repos/*/*/issues/*/comments", Trouble::Hold).on("POST"));
         let first = case.serve(making(mistake)).await;
         case.say("/code fix the sum");
@@ -106,8 +108,8 @@ async fn a_late_comment_that_is_not_read_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_push_without_an_exact_lease() {
-    is_caught(Mistake::PushForced, async |mistake| {
-        let case = Case::new().await;
+    is_caught(Mistake::PushForced, "a forced push", async |mistake| {
+        let case = case(mistake).await;
         // Between the look at the branch and the push to it.
         let push = Fault::next("/*/*/info/refs?service=git-receive-pack", Trouble::Hold).after(1);
         case.github.faults().add(push);
@@ -129,9 +131,8 @@ async fn a_push_without_an_exact_lease() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_answered_before_it_is_stored() {
-    is_caught(Mistake::AnsweredFirst, async |mistake| {
-        let mut case = Case::new().await;
-        case.longest = patience(mistake);
+    is_caught(Mistake::AnsweredFirst, "nobody reacted", async |mistake| {
+        let case = case(mistake).await;
         let first = case.serve(making(mistake)).await;
         let _ = first.store.stop_after(0);
         case.say("/code fix the sum");
@@ -146,8 +147,8 @@ async fn a_delivery_answered_before_it_is_stored() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_whose_id_is_no_key() {
-    is_caught(Mistake::GuidIgnored, async |mistake| {
-        let case = Case::new().await;
+    is_caught(Mistake::GuidIgnored, "told it 2 times", async |mistake| {
+        let case = case(mistake).await;
         case.github.faults().add(Fault::next("/v1/messages", Trouble::Slow(1500)));
         let _server = case.serve(making(mistake)).await;
         case.say("/code fix the sum");
@@ -167,8 +168,8 @@ async fn a_delivery_whose_id_is_no_key() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_whose_comment_is_no_key() {
-    is_caught(Mistake::SubjectIgnored, async |mistake| {
-        let case = Case::new().await;
+    is_caught(Mistake::SubjectIgnored, "in request 2", async |mistake| {
+        let case = case(mistake).await;
         let server = case.serve(making(mistake)).await;
         case.say("/code fix the sum");
         case.until_green().await?;
@@ -185,23 +186,22 @@ async fn a_command_whose_comment_is_no_key() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_round_that_is_not_counted() {
-    is_caught(Mistake::RoundUncounted, async |mistake| {
-        let mut case = Case::new().await;
-        case.longest = patience(mistake);
+    is_caught(Mistake::RoundUncounted, "resting(nothing_to_change)", async |mistake| {
+        let mut case = case(mistake).await;
         case.hopeless(2);
         let _server = case.serve(making(mistake)).await;
         case.say("/code fix the sum");
-        let _ = case.until("resting(not_green)").await;
+        let ended = case.until("resting(not_green)").await;
         let findings = case.findings(0);
-        if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) }
+        if findings.is_empty() { ended } else { Err(findings.join("\n")) }
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_status_written_without_a_change() {
-    is_caught(Mistake::StatusUnhashed, async |mistake| {
-        let case = Case::new().await;
+    is_caught(Mistake::StatusUnhashed, "had not changed", async |mistake| {
+        let case = case(mistake).await;
         let _server = case.serve(making(mistake)).await;
         case.say("/code fix the sum");
         case.judge(0).await
@@ -211,8 +211,8 @@ async fn a_status_written_without_a_change() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sandbox_that_outlives_its_lease() {
-    is_caught(Mistake::SandboxKept, async |mistake| {
-        let case = zombie::case().await;
+    is_caught(Mistake::SandboxKept, "sandboxes are left", async |mistake| {
+        let case = case(mistake).await;
         case.github.faults().add(Fault::next("/v1/messages", Trouble::Hold));
         let first = case.serve(making(mistake)).await;
         case.say("/code fix the sum");
@@ -231,8 +231,8 @@ async fn a_sandbox_that_outlives_its_lease() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_holder_that_is_not_fenced() {
-    is_caught(Mistake::Unfenced, async |mistake| {
-        let case = zombie::case().await;
+    is_caught(Mistake::Unfenced, "it is not fixpoint's", async |mistake| {
+        let case = case(mistake).await;
         // It stands still with a round's last reply on its way, and goes on from there.
         case.github.faults().add(Fault::next("/v1/messages", Trouble::Hold).after(1));
         let first = case.serve(making(mistake)).await;

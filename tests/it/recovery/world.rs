@@ -105,7 +105,7 @@ impl Case {
         self.rounds = rounds;
         self.github.model().clear();
         for round in 0..8 {
-            let other = plays::write("src/sum.sh", &format!("echo $(($1 * $2 + {round}))\n"));
+            let other = plays::write("src/sum.sh", &format!("echo $(($1 * $2 - {round}))\n"));
             self.github.model().plays([other, plays::finish("Try")]);
         }
     }
@@ -116,6 +116,10 @@ impl Case {
 
     /// A server over the case's database. Webhooks go there from now on.
     pub(super) async fn serve(&self, wish: Wish) -> Process {
+        // Whoever opens a SQLite file is alone with it; on PostgreSQL the leases of the dead have to run out.
+        if self.database.starts_with("postgres") {
+            self.store().await.take_over().await.unwrap();
+        }
         let process = Process::start(self.settings(), wish).await;
         self.github.deliver_to(&process.webhooks);
         self.github.redeliver_failed();
@@ -157,15 +161,20 @@ impl Case {
     /// does.
     pub(super) async fn until(&self, word: &str) -> Result<(), String> {
         let store = self.store().await;
-        let (begun, mut seen, mut sent) = (Instant::now(), (0, Instant::now()), Instant::now());
+        let (begun, mut sent) = (Instant::now(), Instant::now());
+        let mut seen: Option<(usize, Instant)> = None;
         loop {
             let sessions = store.sessions(10).await.unwrap();
             let words: Vec<String> = sessions.iter().map(|s| support::word(&s.state)).collect();
-            let asked = self.github.requests().len();
-            if words != [word] || asked != seen.0 || !store.live_leases().await.unwrap().is_empty() {
-                seen = (asked, Instant::now());
-            } else if seen.1.elapsed() > QUIET {
-                return Ok(());
+            if words == [word] && store.live_leases().await.unwrap().is_empty() {
+                let asked = self.github.requests().len();
+                match seen {
+                    Some((before, since)) if before == asked && since.elapsed() > QUIET => return Ok(()),
+                    Some((before, _)) if before == asked => {}
+                    _ => seen = Some((asked, Instant::now())),
+                }
+            } else {
+                seen = None;
             }
             if begun.elapsed() > self.longest {
                 return Err(format!("it never becomes {word}: {words:?}\n{}", self.story().await));
