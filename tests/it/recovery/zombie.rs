@@ -69,7 +69,12 @@ async fn late(calls: Vec<(String, u32)>, first: Sender) -> Result<(), String> {
     for (held, (call, nth)) in calls.iter().enumerate() {
         case.trouble(call, *nth, Trouble::Hold);
         let server = successor(&case, Wish::default()).await;
-        case.until_held(held + 1).await.map_err(|why| format!("{call} ({nth}) does not come: {why}"))?;
+        match case.until_held(held + 1).await {
+            Ok(()) => {}
+            Err(why) if *nth == 0 => return Err(format!("{call} does not come: {why}")),
+            // How often one of a kind is made hangs on what was seen when.
+            Err(_) => return case.judge(0).await,
+        }
         let _ = server.store.stop_after(0);
         let lives = matches!(first, Sender::Lives) == held.is_multiple_of(2);
         sleepers.extend(Some(server).filter(|_| lives));
