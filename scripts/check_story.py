@@ -246,7 +246,9 @@ class Story:
 
     def stale(self):
         for (repo, _, _), (thread, marker, bodies) in self.comments.items():
-            if bodies[-1] in bodies[:-1]:
+            # Where a late text was written over again, the last one is the newest all the same.
+            newest = list(dict.fromkeys(bodies))[-1]
+            if bodies[-1] != newest:
                 self.find(f"an older text stands again: {marker} on {repo}#{thread}")
         if self.unchanged > self.kills:
             self.find(f"a status was written {self.unchanged} times though it had not changed")

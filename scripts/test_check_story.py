@@ -110,6 +110,7 @@ class Checker(unittest.TestCase):
         # After the answer, what was written before it arrives.
         log = good().edit(20, WORKING)
         self.assertTrue(any("an older text stands again" in line for line in log.found()))
+        self.assertEqual(log.edit(20, STATUS).found(), [])
 
     def test_a_status_written_again_without_a_change(self):
         self.finds(good().edit(20, STATUS), "had not changed")

@@ -32,6 +32,8 @@ pub enum Fault {
     SandboxKept,
     /// A model's reply is not journalled before the next one is asked for.
     ReplyForgotten,
+    /// No mistake, but what one looks like from outside: every once-effect is performed twice.
+    ActsTwice,
 }
 
 #[cfg(debug_assertions)]

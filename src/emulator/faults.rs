@@ -142,10 +142,9 @@ impl Faults {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a request is held.
-    pub async fn holds(&self) {
-        // The sender lives in self, so waiting cannot fail.
-        let _ = self.held.subscribe().wait_for(|(waiting, _)| *waiting > 0).await;
+    /// How many requests are held.
+    pub fn held(&self) -> usize {
+        self.held.borrow().0
     }
 
     /// Lets go whatever is held.

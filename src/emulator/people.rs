@@ -96,6 +96,14 @@ impl Emulator {
         })
     }
 
+    /// Edits the title of an issue or pull request.
+    pub fn edit_title(&self, repo: &str, number: u64, login: &str, title: &str) -> Result<(), Error> {
+        self.at(repo, |world, repo| {
+            let by = world.user(login);
+            world.edit_thread(repo, number, by, Some(title.into()), None)
+        })
+    }
+
     /// Puts a reaction on an issue.
     pub fn react(&self, repo: &str, number: u64, login: &str, content: &str) -> Result<(), Error> {
         self.at(repo, |world, repo| {

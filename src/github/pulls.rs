@@ -6,7 +6,7 @@ use super::{GitHubError, Repository};
 use crate::domain::{Actor, Fault, Number, Repo, RepoId, Sha, seeded};
 use http::Method;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// A pull request.
@@ -208,13 +208,20 @@ impl Repository {
         Err(GitHubError::Unavailable(format!("the pull request of {branch} is not to be found: {why}")))
     }
 
-    /// Replaces title and text.
+    /// Replaces title or text; what is not given stands.
     ///
     /// # Errors
     /// Any of [`GitHubError`].
-    pub async fn edit_pull(&self, number: Number, title: &str, body: &str) -> Result<(), GitHubError> {
+    pub async fn edit_pull(
+        &self,
+        number: Number,
+        title: Option<&str>,
+        body: Option<&str>,
+    ) -> Result<(), GitHubError> {
+        let given = [("title", title), ("body", body)];
+        let given: Value = given.into_iter().filter_map(|(name, text)| Some((name, text?))).collect();
         let url = self.url(["pulls", &number.to_string()]);
-        self.client.tell(Method::PATCH, &url, Some(&json!({ "title": title, "body": body }))).await
+        self.client.tell(Method::PATCH, &url, Some(&given)).await
     }
 
     /// Asks somebody for a review; where it is asked already nobody is told again.

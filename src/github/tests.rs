@@ -487,7 +487,7 @@ async fn c11_a_whole_conversation_while_tokens_die() {
     assert_eq!((opened.draft, again.number, again.head_repo), (true, opened.number, Some(info.repo.clone())));
     repository.set_draft(&opened, false).await.unwrap();
     repository.request_review(opened.number, "alice").await.unwrap();
-    repository.edit_pull(opened.number, "Fix the sum of nothing", "Fixes it.").await.unwrap();
+    repository.edit_pull(opened.number, Some("Fix the sum of nothing"), Some("Fixes it.")).await.unwrap();
     let pull = repository.pull(opened.number).await.unwrap();
     assert_eq!((pull.draft, pull.reviewers, &pull.head), (false, vec!["alice".to_owned()], &head));
 

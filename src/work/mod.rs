@@ -5,6 +5,7 @@
 
 mod accept;
 pub mod action;
+mod describe;
 mod drive;
 mod effects;
 mod heal;

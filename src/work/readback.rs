@@ -7,7 +7,7 @@
 
 use super::{Halt, drive::Driver, show::hash};
 use crate::{
-    domain::{CommentId, Fault, Number, Phase, Timestamp, say, seeded, session::Outcome},
+    domain::{CommentId, Fault, Number, Phase, Timestamp, seeded, session::Outcome},
     github::Repository,
 };
 use std::{collections::HashSet, time::Duration};
@@ -65,7 +65,10 @@ impl Driver {
         for thread in threads {
             self.single_comments(&repository, thread).await?;
         }
-        self.pull_text(&repository).await?;
+        if let Some(pull) = self.own_pull() {
+            let (title, body) = self.pull_says().await?;
+            self.describe(&repository, pull.number, (&title, &body)).await?;
+        }
         if let Some(show) = self.check().await? {
             for id in repository.own_checks(&show).await? {
                 repository.update_check(id, &show).await?;
@@ -93,20 +96,6 @@ impl Driver {
             } else if thing == "status" && comment.body != status {
                 repository.edit_comment(comment.id, &status).await?;
             }
-        }
-        Ok(())
-    }
-
-    /// The text of our pull request; what it is called, and whether it is a draft, people may have changed.
-    async fn pull_text(&self, repository: &Repository) -> Result<(), Halt> {
-        let Some(pull) = self.own_pull() else { return Ok(()) };
-        let app = self.parts.app().await?;
-        let short = self.short();
-        let context = super::show::context(&self.parts, app, &self.state, &short, None);
-        let (_, body) = say::pull(&self.state, &context);
-        let live = repository.pull(pull.number).await?;
-        if live.body != body {
-            repository.edit_pull(pull.number, &live.title, &body).await?;
         }
         Ok(())
     }

@@ -126,31 +126,6 @@ impl Driver {
         self.remember("status", &shown.remote, &body).await
     }
 
-    async fn show_pull(&mut self, repository: &Repository) -> Result<(), Halt> {
-        let Some(pull) = self.own_pull() else { return Ok(()) };
-        let app = self.parts.app().await?;
-        let (title, body) =
-            say::pull(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
-        let title = self.parts.house.holds.titled(title, self.state.facts.thread.number);
-        // The title is the first request's: a later one does not rename the whole pull request.
-        let ours = self.shown("pull-title").await?.map(|shown| shown.remote);
-        let title = ours.clone().filter(|_| self.state.facts.request_no > 1).unwrap_or(title);
-        let content = format!("{title}\n{body}");
-        if self.shown("pull").await?.is_some_and(|s| s.hash == hash(&content)) {
-            return Ok(());
-        }
-        self.tick().await?;
-        // What a person calls it, it is called.
-        let live = repository.pull(pull.number).await?.title;
-        if ours.is_some_and(|ours| ours != live) {
-            repository.edit_pull(pull.number, &live, &body).await?;
-        } else {
-            repository.edit_pull(pull.number, &title, &body).await?;
-            self.remember("pull-title", &title, "").await?;
-        }
-        self.remember("pull", &pull.number.to_string(), &content).await
-    }
-
     /// Ready when the request ended well; a draft while it is worked on or needs a person.
     pub(super) async fn show_draft(&mut self, repository: &Repository) -> Result<(), Halt> {
         let Some(pull) = self.own_pull().filter(|p| p.draftable) else { return Ok(()) };

@@ -11,6 +11,7 @@ mod config_check;
 mod contract;
 mod crossings;
 mod deliveries;
+mod descriptions;
 mod egress;
 mod evil;
 mod explain;

@@ -348,6 +348,7 @@ fn failure(signature: u8) -> Failure {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` gives it")]
 fn fail(error: IllegalTransition) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }

@@ -85,6 +85,9 @@ impl Driver {
             let pushed = [Entry::Pushed { commit: commit.clone() }];
             self.parts.store.effect_done(&self.lease, row.id, &json!(null), &pushed).await?;
         }
+        if seeded(Fault::ActsTwice) {
+            let _ = self.act(&row.effect).await;
+        }
         let outcome = match tokio::time::timeout(PATIENCE, self.act(&row.effect)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Undone::Later("GitHub did not answer in time".to_owned(), Duration::from_secs(10))),
@@ -164,9 +167,21 @@ impl Driver {
             .filter(|r| r.name == check)
             .max_by_key(|r| r.id)
             .and_then(|r| checks.workflow_runs.iter().find(|w| w.check_suite_id == r.check_suite.id))
-            .map(|w| w.id);
-        let Some(run) = run else { return done(json!({ "not a workflow": check })) };
-        repository.rerun_failed(run).await?;
+            .map(|w| (w.id, w.run_attempt));
+        let Some((run, attempt)) = run else { return done(json!({ "not a workflow": check })) };
+        // Which attempt failed is noted before the next one is asked for: one that is there by then needs no asking.
+        let nth = self.state.facts.reruns.iter().filter(|again| *again == check).count();
+        let thing = format!("rerun:{}:{check}:{nth}", head.short());
+        let failed = match self.shown(&thing).await? {
+            Some(noted) => noted.remote,
+            None => {
+                self.remember(&thing, &attempt.to_string(), "").await?;
+                attempt.to_string()
+            }
+        };
+        if failed == attempt.to_string() {
+            repository.rerun_failed(run).await?;
+        }
         done(json!({ "workflow run": run }))
     }
 }

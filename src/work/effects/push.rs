@@ -5,7 +5,7 @@ use crate::{
     domain::{Entry, Repo, Sha, say, session::NotPushed},
     git::GitError,
     github::{Repository, Scope},
-    work::{drive::Driver, show},
+    work::drive::Driver,
 };
 use serde_json::json;
 use std::time::Duration;
@@ -110,12 +110,9 @@ impl Driver {
         branch: &str,
         base: &str,
     ) -> Result<Done, Undone> {
-        let (title, body) = {
-            let app = self.parts.app().await?;
-            say::pull(&self.state, &show::context(&self.parts, app, &self.state, &self.short(), None))
-        };
-        let title = self.parts.house.holds.titled(title, self.state.facts.thread.number);
-        let pull = repository.pull_once(branch, base, &title, &body).await?;
+        let (title, body) = self.pull_says().await?;
+        self.will_be_titled(&title).await?;
+        let pull = repository.pull_once(branch, base, &title, &say::sealed(&body)).await?;
         let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };
         let entries =
             if pull.open { vec![opened] } else { vec![opened, Entry::PullClosed { merged: pull.merged }] };

@@ -4,7 +4,9 @@
 //! or doubled on the way is told by `scripts/check_story.py`, which knows the emulator's log and nothing of us.
 
 mod killed;
+mod readback;
 mod seeded;
+mod twice;
 mod world;
 mod zombie;
 
@@ -19,22 +21,33 @@ const STORY: &str = "\
 queued → working(1) → publishing → watching → queued → working(2) → publishing → watching → resting(green)
 2 rounds in request 1
 branches: fixpoint/1-the-sum-is-wrong, main
-#2 ready: echo $(($1 + $2)) # a second try, now that the log has told what is wrong with it
+#2 ready, Add, Fixes #1: echo $(($1 + $2)) # a second try, now that the log has told what is wrong with it
 check test: success
 check fixpoint: success
 alice: /code fix the sum fixpoint[bot]: eyes
 fixpoint[bot]: **#2 is ready for review: Add.** 
 alice is told of: comment, review_requested";
 
-/// Only every n-th place to interrupt it; all of them where the environment says so (`scripts/long/recovery.sh`).
-fn every(n: usize) -> usize {
-    if std::env::var_os("FIXPOINT_LONG").is_some() { 1 } else { n }
+/// Is every place to interrupt it taken by itself (`scripts/long/recovery.sh`)? Else one story is interrupted again and
+/// again, at a spread of them.
+fn long() -> bool {
+    std::env::var_os("FIXPOINT_LONG").is_some()
 }
+
+/// How many commits each server lives for: near to each other where the story begins.
+const LIVES: [u64; 8] = [1, 2, 4, 8, 16, 32, 64, 64];
 
 async fn all<F: Future<Output = Result<(), String>>>(tellings: impl IntoIterator<Item = F>) {
     let begun = std::time::Instant::now();
-    let told: Vec<_> = stream::iter(tellings).buffer_unordered(TOGETHER).collect().await;
-    println!("{} stories in {:?}", told.len(), begun.elapsed());
-    let wrong: Vec<String> = told.into_iter().filter_map(Result::err).collect();
+    let (mut told, mut wrong) = (0, Vec::new());
+    let mut tellings = std::pin::pin!(stream::iter(tellings).buffer_unordered(TOGETHER));
+    while let Some(ended) = tellings.next().await {
+        told += 1;
+        if let Err(why) = ended {
+            println!("{why}");
+            wrong.push(why);
+        }
+        println!("{told} stories in {:?}, {} went wrong", begun.elapsed(), wrong.len());
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

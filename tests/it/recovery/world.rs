@@ -5,7 +5,7 @@ use crate::support::{self, plays, story};
 use fixpoint::{
     app,
     domain::{Fault, fault},
-    emulator::{Ci, Emulator, NewRepository, Options, Permission},
+    emulator::{self, Ci, Emulator, NewRepository, Options, Permission, Trouble},
     sandbox::{LocalProvider, Provider},
     store::Store,
     work,
@@ -31,6 +31,9 @@ const LONGEST: Duration = Duration::from_secs(120);
 
 /// So long nothing is asked of GitHub when it is over.
 const QUIET: Duration = Duration::from_millis(500);
+
+/// Webhooks that nobody took are sent again this often.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// The replies of the model that the story has.
 pub(super) const REPLIES: usize = 4;
@@ -102,7 +105,7 @@ impl Case {
         self.rounds = rounds;
         self.github.model().clear();
         for round in 0..8 {
-            let other = plays::write("src/sum.sh", &format!("echo $(($1 * $2 + {round}))\n"));
+            let other = plays::write("src/sum.sh", &format!("echo $(($1 * $2 - {round}))\n"));
             self.github.model().plays([other, plays::finish("Try")]);
         }
     }
@@ -113,8 +116,13 @@ impl Case {
 
     /// A server over the case's database. Webhooks go there from now on.
     pub(super) async fn serve(&self, wish: Wish) -> Process {
+        // Whoever opens a SQLite file is alone with it; on PostgreSQL the leases of the dead have to run out.
+        if self.database.starts_with("postgres") {
+            self.store().await.take_over().await.unwrap();
+        }
         let process = Process::start(self.settings(), wish).await;
         self.github.deliver_to(&process.webhooks);
+        self.github.redeliver_failed();
         process
     }
 
@@ -153,35 +161,56 @@ impl Case {
     /// does.
     pub(super) async fn until(&self, word: &str) -> Result<(), String> {
         let store = self.store().await;
-        let (begun, mut seen) = (Instant::now(), (0, Instant::now()));
+        let (begun, mut sent) = (Instant::now(), Instant::now());
+        let mut seen: Option<(usize, Instant)> = None;
         loop {
             let sessions = store.sessions(10).await.unwrap();
             let words: Vec<String> = sessions.iter().map(|s| support::word(&s.state)).collect();
-            let asked = self.github.requests().len();
-            if words != [word] || asked != seen.0 || !store.live_leases().await.unwrap().is_empty() {
-                seen = (asked, Instant::now());
-            } else if seen.1.elapsed() > QUIET {
-                return Ok(());
+            if words == [word] && store.live_leases().await.unwrap().is_empty() {
+                let asked = self.github.requests().len();
+                match seen {
+                    Some((before, since)) if before == asked && since.elapsed() > QUIET => return Ok(()),
+                    Some((before, _)) if before == asked => {}
+                    _ => seen = Some((asked, Instant::now())),
+                }
+            } else {
+                seen = None;
             }
             if begun.elapsed() > self.longest {
                 return Err(format!("it never becomes {word}: {words:?}\n{}", self.story().await));
             }
+            self.send_again(&mut sent);
             tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until everything is shown, and is to be read back some time.
+    pub(super) async fn until_shown(&self) -> Result<(), String> {
+        self.until_green().await?;
+        match self.read_back().await {
+            Some(due) if due != "done" => Ok(()),
+            other => Err(format!("nothing waits to be read back: {other:?}")),
         }
     }
 
     /// Waits until what GitHub shows was read back.
     pub(super) async fn until_read_back(&self) -> Result<(), String> {
-        let (store, begun) = (self.store().await, Instant::now());
+        let begun = Instant::now();
         while begun.elapsed() < LONGEST {
-            let session = store.sessions(1).await.unwrap().first().map(|session| session.id);
-            let shown = store.shown(session.expect("a session")).await.unwrap();
-            if shown.iter().any(|s| s.thing == "read-back" && s.remote == "done") {
+            if self.read_back().await.is_some_and(|due| due == "done") {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err(format!("it is never read back:\n{}", self.story().await))
+    }
+
+    /// When what GitHub shows is to be read back, or that it was.
+    async fn read_back(&self) -> Option<String> {
+        let store = self.store().await;
+        let session = store.sessions(1).await.unwrap().first().map(|session| session.id)?;
+        let shown = store.shown(session).await.unwrap();
+        shown.into_iter().find(|shown| shown.thing == "read-back").map(|shown| shown.remote)
     }
 
     pub(super) async fn until_green(&self) -> Result<(), String> {
@@ -202,8 +231,13 @@ impl Case {
         lines.push(format!("branches: {}", self.github.branches(REPO).unwrap().join(", ")));
         for pull in self.github.pulls(REPO).unwrap() {
             let state = if pull.draft { "draft" } else { "ready" };
+            let words = format!("{}, {}", pull.title, pull.body.lines().next().unwrap_or_default());
             let sum = self.github.file(REPO, &pull.head_branch, "src/sum.sh").unwrap().unwrap_or_default();
-            lines.push(format!("#{} {state}: {}", pull.number, String::from_utf8_lossy(&sum).trim()));
+            lines.push(format!(
+                "#{} {state}, {words}: {}",
+                pull.number,
+                String::from_utf8_lossy(&sum).trim()
+            ));
             for check in self.github.check_runs(REPO, &pull.head_sha).unwrap() {
                 lines.push(format!("check {}: {}", check.name, check.conclusion.unwrap_or_default()));
             }
@@ -237,21 +271,42 @@ impl Case {
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// Of calls that write, each with how many of its kind come before it.
+    /// Of calls that write, as globs without ids and commits, each with how many of its kind come before it.
     pub(super) fn calls(&self) -> Vec<(String, u32)> {
         let mut calls: Vec<(String, u32)> = Vec::new();
         for request in self.github.requests().into_iter().filter(fixpoint::emulator::Request::is_write) {
-            let call = format!("{} {}", request.method, request.bare_path());
+            let call = kind(&format!("{} {}", request.method, request.bare_path()));
             let before = calls.iter().filter(|(known, _)| *known == call).count();
             calls.push((call, u32::try_from(before).unwrap()));
         }
         calls
     }
 
-    /// Waits until the call is held.
-    pub(super) async fn until_held(&self, call: &str) -> Result<(), String> {
-        let held = tokio::time::timeout(LONGEST, self.github.faults().holds()).await;
-        held.map_err(|_| format!("{call} does not come so often"))
+    /// Something happens to a call once so many of its kind have passed.
+    pub(super) fn trouble(&self, call: &str, nth: u32, trouble: Trouble) {
+        let (method, path) = call.split_once(' ').unwrap();
+        self.github.faults().add(emulator::Fault::next(path, trouble).on(method).after(nth));
+    }
+
+    /// Waits until so many calls are held; an error where the story ends before.
+    pub(super) async fn until_held(&self, calls: usize) -> Result<(), String> {
+        let held = async {
+            while self.github.faults().held() < calls {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            () = held => Ok(()),
+            ended = self.until_green() => Err(format!("{} calls are held: {ended:?}", self.github.faults().held())),
+        }
+    }
+
+    /// What a server did not take before it died or stood still is sent again, as whoever watches over it does.
+    fn send_again(&self, last: &mut Instant) {
+        if last.elapsed() > AGAIN {
+            self.github.redeliver_failed();
+            *last = Instant::now();
+        }
     }
 
     /// The whole judgement after so many deaths: the story is the one that was never interrupted, the log shows nothing lost
@@ -268,6 +323,12 @@ impl Case {
         }
         if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) }
     }
+}
+
+fn kind(call: &str) -> String {
+    // Ids are drawn from one counter, which webhooks move as well.
+    let id = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()) || part.len() == 40;
+    call.split('/').map(|part| if id(part) { "*" } else { part }).collect::<Vec<_>>().join("/")
 }
 
 /// How a server runs.
