@@ -58,10 +58,11 @@ impl Cluster {
 
     /// Breaks it off; it comes back after so many seconds. Waits for that.
     #[allow(dead_code, reason = "not everybody who has a cluster restarts it")]
-    pub fn restart(&mut self, outage: u32) {
+    pub fn restarted(mut self, outage: u32) -> Self {
         let mut ask = self.keeper.stdin.as_ref().unwrap();
         writeln!(ask, "{outage}").unwrap();
         self.until_ready();
+        self
     }
 
     fn until_ready(&mut self) {

@@ -38,7 +38,7 @@ const LONGEST: Duration = Duration::from_secs(420);
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes: scripts/long/storm.sh"]
 async fn f9_f57_a_storm_on_four_servers_does_what_was_asked_once() {
-    let Some(mut cluster) = postgres::own() else { return };
+    let Some(cluster) = postgres::own() else { return };
     let database = cluster.database().await;
     let (storm, begun) = (Storm::start(&database).await, Instant::now());
     let mut servers = BTreeMap::new();
@@ -61,7 +61,7 @@ async fn f9_f57_a_storm_on_four_servers_does_what_was_asked_once() {
     let urls = storm.deliver_to_another(&servers, frozen).await;
     storm.everybody_talks(&issues, 2).await;
 
-    tokio::task::spawn_blocking(move || cluster.restart(OUTAGE)).await.unwrap();
+    let _cluster = tokio::task::spawn_blocking(move || cluster.restarted(OUTAGE)).await.unwrap();
     println!("{:?}: PostgreSQL is back", begun.elapsed());
     let posted = storm.again(&urls).await;
     tokio::time::sleep(FROZEN.saturating_sub(since.elapsed())).await;
