@@ -90,8 +90,10 @@ type Outcome = (BTreeMap<String, usize>, (usize, usize), usize, BTreeMap<usize, 
 
 fn expected() -> Outcome {
     let asked = QUESTIONS + CHANGES;
-    let words =
-        BTreeMap::from([("done(answered)".to_owned(), QUESTIONS), ("resting(green)".to_owned(), CHANGES)]);
+    let words = BTreeMap::from([
+        ("done(nothing_to_change)".to_owned(), QUESTIONS),
+        ("resting(green)".to_owned(), CHANGES),
+    ]);
     (words, (CHANGES, CHANGES), CHANGES + 1, BTreeMap::from([(0, ISSUES - asked), (1, asked)]))
 }
 
