@@ -33,6 +33,8 @@ class Story:
     def __init__(self, bot="fixpoint[bot]", word="code", rounds=3, kills=0):
         self.bot, self.rounds, self.kills = bot, rounds, kills
         self.command = re.compile(rf"^/{re.escape(word)}\b", re.MULTILINE)
+        # What is answered at once, and therefore not reacted to.
+        self.question = re.compile(rf"^/{re.escape(word)}\s+(status|help)\b", re.MULTILINE | re.IGNORECASE)
         self.findings = []
         self.hooks = {}  # guid -> hook
         self.taken = set()  # guids that were answered with success
@@ -273,7 +275,9 @@ class Story:
                 continue
             thread = payload["issue"]["number"]
             group = self.group(repo, thread)
-            found.append({"repo": repo, "thread": thread, "group": group, "id": comment["id"], "by": login})
+            question = self.question.search(comment["body"]) is not None
+            command = {"repo": repo, "thread": thread, "group": group, "id": comment["id"], "by": login}
+            found.append(command | {"question": question})
         return found
 
     def other_wishes(self, repo):
@@ -289,7 +293,7 @@ class Story:
     def answered_once(self, command, commands):
         repo, group = command["repo"], command["group"]
         what = f"the command of {command['by']} in comment {command['id']} on {repo}#{command['thread']}"
-        if (repo, command["id"]) not in self.reacted:
+        if not command["question"] and (repo, command["id"]) not in self.reacted:
             self.find(f"nobody reacted to {what}")
         markers, statuses = set(), []
         for thread in {n for (r, n) in self.answered if r == repo and self.group(r, n) == group}:

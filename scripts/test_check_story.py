@@ -27,8 +27,8 @@ class Log:
         self.lines.append({"log": "hook", "guid": guid, "event": event, "payload": payload})
         return self
 
-    def command(self, comment=10, login="alice", status=202, number=1):
-        said = {"id": comment, "user": {"login": login}, "body": "/code add them"}
+    def command(self, comment=10, login="alice", status=202, number=1, body="/code add them"):
+        said = {"id": comment, "user": {"login": login}, "body": body}
         self.hook(f"guid-{comment}", "issue_comment", "created", comment=said, issue={"number": number})
         self.lines.append({"log": "delivered", "guid": f"guid-{comment}", "status": status})
         return self
@@ -75,6 +75,10 @@ class Checker(unittest.TestCase):
 
     def test_a_command_that_was_never_taken_is_not_ours(self):
         self.assertEqual(Log().command(status=503).found(), [])
+
+    def test_a_question_is_answered_without_a_reaction(self):
+        self.assertEqual(Log().command(body="/code status").say(20, "<!-- fixpoint:01a2:answer-1 -->").found(), [])
+        self.finds(Log().command(body="/code status"), "never answered")
 
     def test_a_stranger_gets_silence(self):
         log = Log().command(login="mallory")

@@ -1,27 +1,16 @@
 //! Webhooks: kept before they are answered, settled together with what they imply.
-//!
-//! Many arrive at once and each must be on disk before its answer, so those that wait share one transaction (and with it
-//! one `fsync`): whatever came in while the last batch was written is the next.
 
 use super::{
-    Acceptance, Core, Delivery, Fate, Kept, NewSession, Settled, Store, StoreError, Wakes,
+    Acceptance, Delivery, Fate, Kept, NewSession, Settled, Store, StoreError, Wakes,
     audit::{self, Of},
+    batch::Arrived,
     db::{Tx, db, run},
     effects, inbox,
     leases::{self, number},
 };
 use crate::domain::{Audit, Audited, Fault, Timestamp, delivery::thread, seeded};
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
 
-/// Deliveries in one transaction: enough to share an `fsync` well, few enough to be written in a blink.
-const BATCH: usize = 256;
-/// Deliveries waiting for one: more than that and the webhook's answer would be late in any case.
-const WAITING: usize = 1024;
-
-const KEEP: &str = "INSERT INTO deliveries (guid, event, body, body_hash, at, thread) \
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
 const OPEN: &str = "SELECT guid, event, body, at FROM deliveries WHERE fate IS NULL ORDER BY seq LIMIT $1";
 const ONE: &str = "SELECT guid, event, body, at, fate, reason FROM deliveries WHERE guid = $1";
 const SETTLE: &str = "UPDATE deliveries SET fate = $2, reason = $3 WHERE guid = $1 AND fate IS NULL";
@@ -47,14 +36,10 @@ impl Store {
     pub async fn keep_delivery(&self, guid: &str, event: &str, body: &[u8]) -> Result<Kept, StoreError> {
         let hash = hex::encode(Sha256::digest(body));
         let thread = thread(body);
-        let (answer, kept) = oneshot::channel();
         let key = seeded(Fault::GuidIgnored).then(|| uuid::Uuid::new_v4().to_string());
         let (guid, hash) = key.map_or((guid.to_owned(), hash), |key| (key.clone(), key));
         let (event, body) = (event.to_owned(), body.to_vec());
-        let closed = || StoreError::Database("the store is closed".to_owned());
-        let waiting = Waiting { guid, event, body, hash, thread, answer };
-        self.deliveries.0.send(waiting).await.map_err(|_| closed())?;
-        kept.await.map_err(|_| closed())?
+        self.deliveries.keep(Arrived { guid, event, body, hash, thread }).await
     }
 
     /// Deliveries whose fate is open, oldest first.
@@ -99,6 +84,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Owned`] when the new session's issue has a live one: nothing is written, the delivery stays open.
     pub async fn accept(&self, guid: &str, fate: &Fate, acceptance: &Acceptance) -> Result<(), StoreError> {
+        if acceptance.is_nothing() {
+            return self.deliveries.settle(guid, fate).await;
+        }
         let mut tx = self.begin().await?;
         if !settle(&mut tx, guid, fate).await? {
             return tx.rollback().await;
@@ -135,7 +123,7 @@ pub(super) fn delivery((guid, event, body, at): Row) -> Delivery {
 }
 
 /// False: it was settled before.
-async fn settle(tx: &mut Tx, guid: &str, fate: &Fate) -> Result<bool, StoreError> {
+pub(super) async fn settle(tx: &mut Tx, guid: &str, fate: &Fate) -> Result<bool, StoreError> {
     let (word, reason) = match fate {
         Fate::Taken(reason) => ("taken", (*reason).to_owned()),
         Fate::Ignored(reason) => ("ignored", (*reason).to_owned()),
@@ -172,71 +160,4 @@ async fn create(tx: &mut Tx, new: &NewSession, now: Timestamp) -> Result<(), Sto
         thread: Some(new.state.facts.thread.number),
     };
     audit::insert(tx, &of, &Audited::of_start(&new.state), now).await
-}
-
-/// The task that writes deliveries in batches; ends when the last store is dropped.
-#[derive(Clone, Debug)]
-pub(super) struct Batcher(mpsc::Sender<Waiting>);
-
-/// A delivery on its way to disk.
-#[derive(Debug)]
-struct Waiting {
-    guid: String,
-    event: String,
-    body: Vec<u8>,
-    hash: String,
-    /// Those of one thread are taken up in order.
-    thread: Option<String>,
-    answer: oneshot::Sender<Result<Kept, StoreError>>,
-}
-
-impl Batcher {
-    pub(super) fn start(core: Arc<Core>) -> Self {
-        let (sender, mut waiting) = mpsc::channel(WAITING);
-        tokio::spawn(async move {
-            let mut batch = Vec::new();
-            while waiting.recv_many(&mut batch, BATCH).await > 0 {
-                write(&core, std::mem::take(&mut batch)).await;
-            }
-        });
-        Self(sender)
-    }
-}
-
-/// Writes a batch; if that fails each alone, so that none fails for another's sake.
-async fn write(core: &Core, batch: Vec<Waiting>) {
-    if let Ok(kept) = keep(core, &batch).await {
-        for (waiting, kept) in batch.into_iter().zip(kept) {
-            // Who asked may be gone; the delivery is kept all the same.
-            let _ = waiting.answer.send(Ok(kept));
-        }
-        return;
-    }
-    for waiting in batch {
-        let kept = keep(core, std::slice::from_ref(&waiting)).await;
-        let _ = waiting.answer.send(kept.map(|kept| kept.first().copied().unwrap_or(Kept::Duplicate)));
-    }
-}
-
-async fn keep(core: &Core, batch: &[Waiting]) -> Result<Vec<Kept>, StoreError> {
-    core.commits.gate().await;
-    let mut tx = core.write.begin().await?;
-    let now = tx.now().await?;
-    let mut kept = Vec::with_capacity(batch.len());
-    for w in batch {
-        let rows = run!(
-            &mut tx,
-            sqlx::query(KEEP)
-                .bind(&w.guid)
-                .bind(&w.event)
-                .bind(&w.body)
-                .bind(&w.hash)
-                .bind(now.0)
-                .bind(&w.thread)
-        )?;
-        kept.push(if rows == 1 { Kept::New } else { Kept::Duplicate });
-    }
-    let wakes = if kept.contains(&Kept::New) { Wakes::Yes } else { Wakes::No };
-    core.commits.commit(tx, wakes).await?;
-    Ok(kept)
 }

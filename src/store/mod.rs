@@ -9,6 +9,7 @@
 
 mod audit;
 mod backup;
+mod batch;
 mod carried;
 mod commits;
 mod db;
@@ -60,7 +61,7 @@ use tokio::sync::watch;
 #[derive(Clone, Debug)]
 pub struct Store {
     core: Arc<Core>,
-    deliveries: deliveries::Batcher,
+    deliveries: batch::Batcher,
 }
 
 /// What the store and its background tasks share.
@@ -96,7 +97,7 @@ impl Store {
 
     fn over(write: Db, read: Db) -> Self {
         let core = Arc::new(Core { write, read, commits: Commits::new() });
-        let deliveries = deliveries::Batcher::start(Arc::clone(&core));
+        let deliveries = batch::Batcher::start(Arc::clone(&core));
         Self { core, deliveries }
     }
 

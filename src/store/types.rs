@@ -59,6 +59,14 @@ pub struct Acceptance {
     pub refused: Option<(RepoId, Audited)>,
 }
 
+impl Acceptance {
+    /// Does nothing follow but the delivery's fate?
+    pub fn is_nothing(&self) -> bool {
+        let Self { subjects, entries, session, refused } = self;
+        subjects.is_empty() && entries.is_empty() && session.is_none() && refused.is_none()
+    }
+}
+
 /// A session to be made.
 #[derive(Debug)]
 pub struct NewSession {

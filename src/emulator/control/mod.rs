@@ -55,6 +55,7 @@ async fn perform(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         | Verb::ModelShown
         | Verb::Fault(_)
         | Verb::Astray { .. }
+        | Verb::AstrayShare { .. }
         | Verb::ClearFaults
         | Verb::ExpireTokens
         | Verb::ListLag { .. }
@@ -106,6 +107,7 @@ fn direct(emulator: &Emulator, verb: Verb) -> Result<Value, Error> {
         Verb::Astray { event, times, astray } => {
             json!(emulator.faults().astray(event.as_deref(), times, astray))
         }
+        Verb::AstrayShare { share, astray } => json!(emulator.faults().astray_share(share, astray)),
         Verb::ClearFaults => json!(emulator.faults().clear()),
         Verb::ExpireTokens => json!(emulator.expire_tokens()),
         Verb::Secret { repo, name, value } => json!(emulator.secret(&repo, &name, &value)?),

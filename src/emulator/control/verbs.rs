@@ -193,6 +193,11 @@ pub(super) enum Verb {
         times: u32,
         astray: Astray,
     },
+    /// Of a hundred webhooks so many, none that is sent again.
+    AstrayShare {
+        share: u32,
+        astray: Astray,
+    },
     ClearFaults,
     Grant {
         permission: String,

@@ -3,31 +3,37 @@
 use super::Place;
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
     sync::OnceLock,
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// Waits on its standard input, which ends when the test process does, however it ends.
+/// Waits on its standard input, which ends when the test process does, however it ends. A line of it breaks the server
+/// off without a word to anybody, and starts it again after so many seconds.
 const KEEPER: &str = r#"
+start() {
+    "$1/postgres" -D "$2/data" -p "$3" -k "$2" -c listen_addresses=127.0.0.1 -c max_connections=300 >>"$2/log" 2>&1 &
+    server=$!
+    until "$1/pg_isready" -q -h 127.0.0.1 -p "$3"; do kill -0 $server || { echo "postgres ended"; exit 1; }; sleep 0.05; done
+    echo ready
+}
 "$1/initdb" -D "$2/data" -U postgres -A trust --no-sync >"$2/initdb.log" 2>&1 || { echo "initdb failed"; exit 1; }
-"$1/postgres" -D "$2/data" -p "$3" -k "$2" -c listen_addresses=127.0.0.1 -c max_connections=300 >"$2/log" 2>&1 &
-server=$!
-until "$1/pg_isready" -q -h 127.0.0.1 -p "$3"; do kill -0 $server || { echo "postgres ended"; exit 1; }; sleep 0.05; done
-echo ready
-cat >/dev/null
+start "$@"
+while read -r outage; do kill -QUIT $server; wait $server; sleep "$outage"; start "$@"; done
 kill -INT $server
 wait $server
 rm -rf "$2"
 "#;
 
-struct Cluster {
+/// A server with databases of its own.
+pub struct Cluster {
     port: u16,
+    said: BufReader<ChildStdout>,
     /// Its standard input is held open for as long as the server is wanted.
-    _keeper: Child,
+    keeper: Child,
 }
 
 static CLUSTER: OnceLock<Option<Cluster>> = OnceLock::new();
@@ -36,15 +42,38 @@ static DATABASES: AtomicU32 = AtomicU32::new(0);
 /// An empty database, or none where PostgreSQL is not installed.
 pub(super) async fn place() -> Option<Place> {
     let cluster = tokio::task::spawn_blocking(|| CLUSTER.get_or_init(cluster).as_ref()).await.unwrap()?;
-    let name = format!("t{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-    let server = format!("postgres://postgres@127.0.0.1:{}", cluster.port);
-    let admin = sqlx::PgPool::connect(&format!("{server}/postgres")).await.unwrap();
-    sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&admin).await.unwrap();
-    admin.close().await;
-    Some(Place { url: format!("{server}/{name}"), _folder: None })
+    Some(Place { url: cluster.database().await, _folder: None })
 }
 
-fn cluster() -> Option<Cluster> {
+impl Cluster {
+    /// An empty database.
+    pub async fn database(&self) -> String {
+        let name = format!("t{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+        let server = format!("postgres://postgres@127.0.0.1:{}", self.port);
+        let admin = sqlx::PgPool::connect(&format!("{server}/postgres")).await.unwrap();
+        sqlx::query(sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&admin).await.unwrap();
+        admin.close().await;
+        format!("{server}/{name}")
+    }
+
+    /// Breaks it off; it comes back after so many seconds. Waits for that.
+    #[allow(dead_code, reason = "not everybody who has a cluster restarts it")]
+    pub fn restarted(mut self, outage: u32) -> Self {
+        let mut ask = self.keeper.stdin.as_ref().unwrap();
+        writeln!(ask, "{outage}").unwrap();
+        self.until_ready();
+        self
+    }
+
+    fn until_ready(&mut self) {
+        let mut said = String::new();
+        self.said.read_line(&mut said).unwrap();
+        assert_eq!(said.trim(), "ready", "PostgreSQL on port {} does not start", self.port);
+    }
+}
+
+/// A cluster of the caller's own, gone with this process.
+pub fn cluster() -> Option<Cluster> {
     let Some(programs) = programs() else {
         assert!(std::env::var_os("CI").is_none(), "PostgreSQL is not installed");
         eprintln!("skipped: PostgreSQL is not installed (/usr/lib/postgresql/*/bin)");
@@ -65,10 +94,10 @@ fn cluster() -> Option<Cluster> {
     }
     // A signal to the tests' process group must not reach the server before the tests have ended.
     let mut keeper = keeper.process_group(0).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut said).unwrap();
-    assert_eq!(said.trim(), "ready", "see {}", folder.display());
-    Some(Cluster { port, _keeper: keeper })
+    let said = BufReader::new(keeper.stdout.take().unwrap());
+    let mut cluster = Cluster { port, said, keeper };
+    cluster.until_ready();
+    Some(cluster)
 }
 
 fn programs() -> Option<PathBuf> {

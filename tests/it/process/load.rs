@@ -1,7 +1,7 @@
 //! Killed again and again under load: several sessions at once, new ones as old ones end. `scripts/long/kills.sh` runs
 //! it.
 
-use super::world::Machine;
+use super::{number, world::Machine};
 use std::time::{Duration, Instant};
 
 /// Sessions that are worked on at once.
@@ -12,10 +12,6 @@ const LAST: Duration = Duration::from_secs(120);
 
 /// After this long nothing that a dead server left is there any more.
 const SWEPT: Duration = Duration::from_secs(75);
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes many minutes: scripts/long/kills.sh"]

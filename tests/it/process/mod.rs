@@ -1,10 +1,19 @@
 //! Real processes: a server that is killed and started again beside an emulator that lives on.
 
+mod acknowledged;
 mod load;
+mod sender;
+mod storm;
+mod throughput;
 mod world;
 
 use std::time::{Duration, Instant};
 use world::{Machine, Play};
+
+/// A number that the environment gives.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
 
 /// Kills in the loop.
 const KILLS: u32 = 15;

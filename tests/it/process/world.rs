@@ -2,9 +2,10 @@
 
 use crate::support::{plays, word};
 use fixpoint::{emulator, store::Store};
+use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -61,19 +62,39 @@ impl Play {
     }
 }
 
+/// The name of the one server, where there is only one.
+const ALONE: &str = "data";
+
 /// The two processes.
 pub(super) struct Machine {
     client: reqwest::Client,
     github: String,
-    server: Option<Child>,
-    log: Arc<Mutex<Vec<String>>>,
+    server: Option<Server>,
+    log: Log,
     folder: TempDir,
     _emulator: Child,
+}
+
+/// Lines that a process wrote.
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// A server that runs.
+pub(super) struct Server {
+    pub(super) process: Child,
+    pub(super) address: String,
 }
 
 impl Machine {
     /// Both run; each reply of the model takes as long as said.
     pub(super) async fn start(delay: impl Fn(Play) -> Duration) -> Self {
+        let mut machine = Self::without_server(delay).await;
+        machine.configure(ALONE, None).await;
+        machine.serve().await;
+        machine
+    }
+
+    /// The emulator runs.
+    pub(super) async fn without_server(delay: impl Fn(Play) -> Duration) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
@@ -84,11 +105,8 @@ impl Machine {
             line.strip_prefix("listening on ").map(str::to_owned)
         });
         let github = first.await;
-        let mut machine =
-            Self { client, github, server: None, log: Arc::default(), folder, _emulator: emulator };
+        let machine = Self { client, github, server: None, log: Arc::default(), folder, _emulator: emulator };
         machine.prepare(delay).await;
-        machine.configure().await;
-        machine.serve().await;
         machine
     }
 
@@ -105,14 +123,16 @@ impl Machine {
         }
     }
 
-    async fn configure(&self) {
+    /// What a server with a folder of this name goes by; without another database it has one of its own.
+    pub(super) async fn configure(&self, name: &str, database: Option<&str>) {
         let app = self.ask("app", json!({})).await;
-        let at = |name: &str| self.folder.path().join(name).display().to_string();
+        let at = |name: &str| self.file(name).display().to_string();
+        let own = format!("sqlite:{}/fixpoint.db", at(name));
         std::fs::write(at("app.pem"), app["private_key_pem"].as_str().unwrap()).unwrap();
         std::fs::write(at("secret"), app["webhook_secret"].as_str().unwrap()).unwrap();
         let text = format!(
             r#"
-                database = "sqlite:{data}/fixpoint.db"
+                database = "{database}"
                 data_dir = "{data}"
                 [server]
                 listen = "127.0.0.1:0"
@@ -134,33 +154,65 @@ impl Machine {
                 format = "json"
                 level = "info,fixpoint=debug"
             "#,
-            data = at("data"),
+            database = database.unwrap_or(&own),
+            data = at(name),
             github = self.github,
             id = app["app_id"],
             key = at("app.pem"),
             secret = at("secret"),
         );
-        std::fs::create_dir(at("data")).unwrap();
-        std::fs::write(at("fixpoint.toml"), text).unwrap();
+        std::fs::create_dir(at(name)).unwrap();
+        std::fs::write(at(&format!("{name}.toml")), text).unwrap();
     }
 
     /// Starts the server; webhooks go there from now on.
     pub(super) async fn serve(&mut self) {
-        let config = self.folder.path().join("fixpoint.toml");
-        let mut server = program().arg("serve").arg("--config").arg(config).spawn().unwrap();
-        let address = until_line(server.stderr.take().unwrap(), self.log.clone(), |line| {
+        let server = self.start_server(ALONE).await;
+        self.deliver_to(&server).await;
+        self.server = Some(server);
+    }
+
+    /// Starts the one that is configured under a name.
+    pub(super) async fn start_server(&self, name: &str) -> Server {
+        let config = self.file(&format!("{name}.toml"));
+        let mut process = program().arg("serve").arg("--config").arg(config).spawn().unwrap();
+        let address = until_line(process.stderr.take().unwrap(), self.log.clone(), |line| {
             let line: Value = serde_json::from_str(line).ok()?;
             Some(line["fields"]["address"].as_str()?.to_owned())
         });
-        let url = format!("http://{}/webhooks", address.await);
-        self.server = Some(server);
-        self.ask("deliver_to", json!({ "url": url })).await;
+        let address = address.await;
+        Server { process, address }
+    }
+
+    /// Webhooks go there from now on.
+    pub(super) async fn deliver_to(&self, server: &Server) {
+        self.ask("deliver_to", json!({ "url": format!("http://{}/webhooks", server.address) })).await;
+    }
+
+    /// Where the server listens.
+    pub(super) fn address(&self) -> String {
+        self.server.as_ref().expect("a server runs").address.clone()
+    }
+
+    /// What webhooks are signed with.
+    pub(super) async fn secret(&self) -> String {
+        self.ask("app", json!({})).await["webhook_secret"].as_str().unwrap().to_owned()
+    }
+
+    /// A place for a file beside the others.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The server's database.
+    pub(super) fn database(&self) -> PathBuf {
+        self.file(ALONE).join("fixpoint.db")
     }
 
     /// `kill -9`.
     pub(super) async fn kill(&mut self) {
         let mut server = self.server.take().expect("a server runs");
-        server.kill().await.unwrap();
+        server.process.kill().await.unwrap();
     }
 
     /// SIGTERM.
@@ -178,10 +230,9 @@ impl Machine {
         (Self::end(old).await, begun.elapsed())
     }
 
-    async fn end(mut server: Child) -> ExitStatus {
-        let id = server.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-        rustix::process::kill_process(id.unwrap(), rustix::process::Signal::TERM).unwrap();
-        server.wait().await.unwrap()
+    async fn end(mut server: Server) -> ExitStatus {
+        server.signal(Signal::TERM);
+        server.process.wait().await.unwrap()
     }
 
     /// Asks the emulator for something.
@@ -211,8 +262,12 @@ impl Machine {
 
     /// Sandboxes that are left.
     pub(super) fn sandboxes(&self) -> usize {
-        let folders = std::fs::read_dir(self.folder.path().join("data/sandboxes"));
-        folders.map_or(0, Iterator::count)
+        self.sandboxes_of(ALONE)
+    }
+
+    /// Sandboxes of the server under a name.
+    pub(super) fn sandboxes_of(&self, name: &str) -> usize {
+        std::fs::read_dir(self.file(name).join("sandboxes")).map_or(0, Iterator::count)
     }
 
     /// What the checker finds in the emulator's log after so many kills.
@@ -245,7 +300,7 @@ impl Machine {
     }
 
     /// How often we spoke on an issue.
-    async fn answers(&self, number: u64) -> usize {
+    pub(super) async fn answers(&self, number: u64) -> usize {
         let comments = self.ask("comments", json!({ "repo": REPO, "number": number })).await;
         comments.as_array().unwrap().iter().filter(|c| c["author"] == "fixpoint[bot]").count()
     }
@@ -280,8 +335,7 @@ impl Machine {
 
     /// The server's database, looked at from beside it.
     pub(super) async fn store(&self) -> Store {
-        let database = self.folder.path().join("data/fixpoint.db");
-        Store::open(&format!("sqlite:{}", database.display())).await.unwrap()
+        Store::open(&format!("sqlite:{}", self.database().display())).await.unwrap()
     }
 
     pub(super) async fn is_green(&self) -> bool {
@@ -303,9 +357,13 @@ impl Machine {
     }
 
     pub(super) async fn until(&self, what: &str, so: impl AsyncFn() -> bool) {
+        self.within(LONGEST, what, so).await;
+    }
+
+    pub(super) async fn within(&self, longest: Duration, what: &str, so: impl AsyncFn() -> bool) {
         let begun = Instant::now();
         while !so().await {
-            if begun.elapsed() > LONGEST {
+            if begun.elapsed() > longest {
                 let log = self.log.lock().unwrap();
                 let tail = &log[log.len().saturating_sub(60)..];
                 panic!("never: {what}; the server's log ends with\n{}", tail.join("\n"));
@@ -337,6 +395,29 @@ impl Machine {
     }
 }
 
+/// What a failed test left is kept, to be looked at.
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.folder.disable_cleanup(true);
+            let log = self.log.lock().map(|lines| lines.join("\n")).unwrap_or_default();
+            let kept = std::fs::write(self.file("servers.log"), log).is_ok();
+            println!(
+                "what is left is in {}{}",
+                self.folder.path().display(),
+                if kept { "" } else { ", without logs" }
+            );
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn signal(&self, signal: Signal) {
+        let id = self.process.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        rustix::process::kill_process(id.unwrap(), signal).unwrap();
+    }
+}
+
 fn program() -> Command {
     let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_fixpoint")));
     command.env("NO_PROXY", "127.0.0.1").env_remove("FIXPOINT_CONFIG").kill_on_drop(true);
@@ -347,7 +428,7 @@ fn program() -> Command {
 /// Waits for the line that tells something; what comes before and after is kept.
 async fn until_line(
     stream: impl AsyncRead + Unpin + Send + 'static,
-    log: Arc<Mutex<Vec<String>>>,
+    log: Log,
     told: impl Fn(&str) -> Option<String>,
 ) -> String {
     let mut lines = BufReader::new(stream).lines();

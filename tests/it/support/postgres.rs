@@ -17,3 +17,5 @@ pub struct Place {
 pub async fn database() -> Option<String> {
     Some(cluster::place().await?.url)
 }
+
+pub use cluster::cluster as own;
