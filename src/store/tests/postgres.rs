@@ -1,5 +1,7 @@
 //! A PostgreSQL of the tests' own: a fresh cluster on a free port, gone with the process that started it.
 
+#![allow(unreachable_pub, reason = "the conversations use the same file")]
+
 use super::Place;
 use std::{
     fs,
