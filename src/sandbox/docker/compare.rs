@@ -17,8 +17,9 @@ pub(super) fn holds(
     };
     let user = made.config.as_ref().and_then(|config| config.user.as_ref());
     must(user == asked.user.as_ref(), "its own user")?;
-    privileges(host)?;
+    // Before the privileges: beside a namespace of the machine an engine leaves labels away by itself.
     namespaces(wanted, host)?;
+    privileges(host)?;
     limits(wanted, host)
 }
 

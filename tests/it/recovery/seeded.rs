@@ -237,6 +237,7 @@ async fn a_sandbox_that_outlives_its_lease() {
     .await;
 }
 
+#[ignore = "what it breaks, and whether it does, depends on the moment it wakes"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_holder_that_is_not_fenced() {
     // What it breaks depends on where it is when it wakes: anything that is found is its doing.

@@ -20,8 +20,8 @@ fn scenarios() -> Vec<(&'static str, Value, &'static str)> {
         ),
         ("the machine's root", json!({ "Binds": ["/:/host:ro"] }), "no other mounts"),
         ("the machine's /proc", json!({ "Binds": ["/proc:/host/proc"] }), "no other mounts"),
-        ("the network of the machine", json!({ "NetworkMode": "host" }), "network none"),
-        ("a network", json!({ "NetworkMode": "bridge" }), "network none"),
+        ("the network of the machine", json!({ "NetworkMode": "host" }), "no network but what was asked for"),
+        ("a network", json!({ "NetworkMode": "bridge" }), "no network but what was asked for"),
         ("the processes of the machine", json!({ "PidMode": "host" }), "every namespace its own"),
         ("the memory of the machine", json!({ "IpcMode": "host" }), "every namespace its own"),
         // The engine itself refuses that beside a name of its own.
@@ -47,7 +47,7 @@ fn scenarios() -> Vec<(&'static str, Value, &'static str)> {
             json!({ "Devices": [{ "PathOnHost": "/dev/null", "PathInContainer": "/dev/disk", "CgroupPermissions": "rwm" }] }),
             "no devices",
         ),
-        ("every device", json!({ "DeviceCgroupRules": ["a *:* rwm"] }), "no devices"),
+        ("every device", json!({ "DeviceCgroupRules": ["a *:* rwm"] }), "no rules for devices"),
         ("no limit of processes", json!({ "PidsLimit": 0 }), "the limit of processes"),
         ("no limit of memory", json!({ "Memory": 0, "MemorySwap": 0 }), "the limit of memory"),
     ]

@@ -104,6 +104,19 @@ impl Browser {
         found.as_str().unwrap().to_owned()
     }
 
+    /// Waits until an element says this: the page before may have one by the same name.
+    pub(super) async fn sees(&self, selector: &str, words: &str) {
+        let begun = Instant::now();
+        loop {
+            let said = self.text(selector).await;
+            if said == words {
+                return;
+            }
+            assert!(begun.elapsed() < LONGEST, "{selector} says {said:?}, never {words:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     pub(super) async fn script(&self, expression: &str) -> Value {
         let body = json!({ "script": format!("return {expression}"), "args": [] });
         self.ask("/execute/sync", body).await.unwrap()

@@ -89,15 +89,15 @@ async fn set_up_in_a_browser_then_the_doctor_is_content_and_serve_hears_github()
     let page = page.await;
 
     browser.go(&page).await;
-    assert_eq!(browser.text("h1").await, "A GitHub App for fixpoint");
+    browser.sees("h1", "A GitHub App for fixpoint").await;
     pictures(&browser, "setup").await;
     browser.click("#continue").await.unwrap();
-    assert_eq!(browser.text("h1").await, "Create GitHub App");
+    browser.sees("h1", "Create GitHub App").await;
     let asked = browser.text("ul").await;
     assert!(asked.contains("contents: write") && !asked.contains("administration"), "{asked}");
     browser.fill("input[name=name]", "Acme Fixpoint").await;
     browser.click("#create").await.unwrap();
-    assert_eq!(browser.text("#made").await, "acme-fixpoint is made");
+    browser.sees("#made", "acme-fixpoint is made").await;
     pictures(&browser, "setup-made").await;
     browser.quit().await;
 
