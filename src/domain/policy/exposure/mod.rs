@@ -123,7 +123,7 @@ pub struct Handed {
 }
 
 impl Handed {
-    /// Of all jobs those that are handed something, at most [`MOST_KEPT`] of them.
+    /// Of all jobs those that are handed something, at most twenty of them.
     pub fn of(jobs: Vec<Job>) -> Self {
         let mut jobs: Vec<Job> = jobs.into_iter().filter(Job::is_exposed).collect();
         let more = jobs.len().saturating_sub(MOST_KEPT);
