@@ -25,13 +25,6 @@ $$;
 CREATE TRIGGER audit_stands BEFORE UPDATE OF id, at, session, repo, thread, kind, fact ON audit
     FOR EACH ROW EXECUTE FUNCTION audit_stands();
 
--- What one node at a time does for all, and until when it is done.
-CREATE TABLE chores (
-    name  TEXT PRIMARY KEY,
-    owner TEXT NOT NULL,
-    until BIGINT NOT NULL
-);
-
 CREATE INDEX deliveries_age ON deliveries (at) WHERE fate IS NOT NULL;
 CREATE INDEX subjects_age ON subjects (at);
 CREATE INDEX sessions_over ON sessions (updated) WHERE done;

@@ -22,13 +22,6 @@ BEGIN
     SELECT RAISE(ABORT, 'a line of the audit is never changed');
 END;
 
--- What one node at a time does for all, and until when it is done.
-CREATE TABLE chores (
-    name  TEXT PRIMARY KEY,
-    owner TEXT NOT NULL,
-    until BIGINT NOT NULL
-);
-
 CREATE INDEX deliveries_age ON deliveries (at) WHERE fate IS NOT NULL;
 CREATE INDEX subjects_age ON subjects (at);
 CREATE INDEX sessions_over ON sessions (updated) WHERE done;

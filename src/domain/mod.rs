@@ -23,6 +23,7 @@ pub mod text;
 pub mod time;
 pub mod trust;
 pub mod verdict;
+mod yaml;
 
 pub use audit::{Audit, Audited};
 pub use failure::Failure;

@@ -28,9 +28,6 @@ const SESSIONS: &str = "DELETE FROM sessions WHERE id IN (SELECT id FROM session
     WHERE done AND updated < $1 AND lease_owner IS NULL ORDER BY updated LIMIT $2)";
 const AUDIT: &str = "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < $1 ORDER BY at LIMIT $2)";
 const SPENT: &str = "DELETE FROM spent WHERE day < $1";
-/// Free, or our own from before.
-const TAKE: &str = "INSERT INTO chores (name, owner, until) VALUES ($1, $2, $3) \
-    ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until WHERE chores.until <= $4";
 const KEPT: &str = "SELECT done, updated FROM sessions WHERE id = $1";
 
 /// How many rows a batch removed.
@@ -58,19 +55,6 @@ impl Retired {
 }
 
 impl Store {
-    /// Takes a chore that one node at a time does, for that long; false: another has it, or it was done within that time.
-    ///
-    /// # Errors
-    /// [`StoreError::Database`] when the database cannot be used.
-    pub async fn take_chore(&self, name: &str, owner: &str, span: Duration) -> Result<bool, StoreError> {
-        let mut tx = self.begin().await?;
-        let now = tx.now().await?;
-        let until = now.plus(span).0;
-        let taken = run!(&mut tx, sqlx::query(TAKE).bind(name).bind(owner).bind(until).bind(now.0))?;
-        self.commit(tx, Wakes::No).await?;
-        Ok(taken == 1)
-    }
-
     /// Removes one batch of everything that is older than it is to be kept. Nothing was left to do when it removed nothing.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ pub(super) async fn run(parts: Parts, shutdown: CancellationToken) {
 async fn rows(parts: &Parts) -> anyhow::Result<()> {
     let (store, settings) = (&parts.store, &parts.settings);
     // Less than the pause, so that whoever had it last is in time for it again.
-    if !store.take_chore("retention", &settings.owner, EVERY / 2).await? {
+    if store.take_turn("retention", &settings.owner, EVERY / 2).await?.is_none() {
         return Ok(());
     }
     for _ in 0..BATCHES {

@@ -5,7 +5,11 @@
 //! fence on ours comes too late. While a session moves the next writing covers it; where it comes to rest somebody looks
 //! once more.
 
-use super::{Halt, drive::Driver, show::hash};
+use super::{
+    Halt,
+    drive::Driver,
+    show::{hash, marked},
+};
 use crate::{
     domain::{CommentId, Fault, Number, Phase, Timestamp, seeded, session::Outcome},
     github::Repository,
@@ -79,17 +83,15 @@ impl Driver {
 
     /// Of each comment of this session one, and the status as it is now.
     async fn single_comments(&self, repository: &Repository, thread: Number) -> Result<(), Halt> {
-        let ours = format!("<!-- fixpoint:{}:", self.lease.session);
         let status = self.status_body().await?;
         let kept: Option<CommentId> =
             self.shown("status").await?.and_then(|s| s.remote.parse().ok().map(CommentId));
         let mut seen = HashSet::new();
         for comment in repository.own_comments_on(thread).await? {
-            let marked = comment.body.split(&ours).nth(1).and_then(|rest| rest.split(" -->").next());
-            let Some(thing) = marked.map(str::to_owned) else { continue };
-            let extra = match (&kept, thing.as_str()) {
+            let Some(thing) = marked(&self.lease, &comment.body) else { continue };
+            let extra = match (&kept, thing) {
                 (Some(kept), "status") => comment.id != *kept,
-                _ => !seen.insert(thing.clone()),
+                _ => !seen.insert(thing.to_owned()),
             };
             if extra {
                 repository.delete_comment(comment.id).await?;

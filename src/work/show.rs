@@ -26,9 +26,22 @@ const SHOW_AGAIN: Duration = Duration::from_secs(2);
 /// Our check run's name.
 const CHECK: &str = "fixpoint";
 
+/// How a marker ends.
+const MARKED: &str = " -->";
+
 /// The hidden marker by which a comment of ours is known again.
 pub(super) fn marker(lease: &Lease, thing: &str) -> String {
-    format!("<!-- fixpoint:{}:{thing} -->", lease.session)
+    format!("{}{thing}{MARKED}", marks(lease))
+}
+
+/// What a comment of this session is marked as.
+pub(super) fn marked<'a>(lease: &Lease, body: &'a str) -> Option<&'a str> {
+    let (_, rest) = body.split_once(&marks(lease))?;
+    Some(rest.split_once(MARKED)?.0)
+}
+
+fn marks(lease: &Lease) -> String {
+    format!("<!-- fixpoint:{}:", lease.session)
 }
 
 /// What sentences need besides the state.

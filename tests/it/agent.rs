@@ -2,12 +2,12 @@
 
 use fixpoint::{
     agent::{End, Finish, Journal, Note, Record, Stop, Task, Turn, Workspace, native},
-    domain::{Epoch, Limits, SessionId, text::Clean},
+    domain::{Limits, text::Clean},
     llm::{Ask, Message, Model, ModelError, Part, Reply, Usage},
-    sandbox::{LocalProvider, Provider, Spec},
+    sandbox::{LocalProvider, Provider},
 };
 use serde_json::{Value, json};
-use std::{sync::Mutex, time::Duration};
+use std::sync::Mutex;
 
 /// Plays one call after the other.
 struct Script(Vec<(&'static str, Value)>);
@@ -51,20 +51,7 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
     let root = tempfile::tempdir().unwrap();
     let program = env!("CARGO_BIN_EXE_fixpoint").into();
     let provider = Provider::Local(LocalProvider::new(root.path().into()).with_program(program));
-    let spec = Spec {
-        session: SessionId(uuid::Uuid::now_v7()),
-        epoch: Epoch(1),
-        image: None,
-        cpus: 1.0,
-        memory: 256 << 20,
-        pids: 128,
-        disk: 128 << 20,
-        wall_clock: Duration::from_secs(120),
-        services: Vec::new(),
-        service_memory: 128 << 20,
-        way_out: false,
-    };
-    let sandbox = provider.start(&spec).await.unwrap();
+    let sandbox = provider.start(&crate::sandbox::spec()).await.unwrap();
     let script = Script(vec![
         ("write", json!({"path": "sum.sh", "content": "echo $((2 - 3))\n"})),
         ("shell", json!({"command": "sh sum.sh; exit 3"})),

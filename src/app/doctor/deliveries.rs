@@ -2,16 +2,14 @@
 
 use super::{Finding, Patient};
 use crate::{
-    domain::{Timestamp, text},
+    domain::{Timestamp, retention::REDELIVERED, text},
     github::{GitHub, HookDelivery},
     store::{self, Unreadable},
 };
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use secrecy::ExposeSecret;
 
 const SUBJECT: &str = "deliveries";
-/// GitHub keeps no older ones to be sent again.
-const SINCE: TimeDelta = TimeDelta::days(3);
 /// Sent again at once: more would take a large part of an hour's requests. A second call takes the rest.
 const AT_ONCE: usize = 500;
 /// Of those that could not be read so many are listed.
@@ -25,7 +23,7 @@ pub(super) async fn failed(patient: &Patient) -> Vec<Finding> {
     if patient.config.server.pull {
         return vec![Finding::ok(SUBJECT, "read from GitHub's list, whether or not they came anywhere")];
     }
-    let since = Timestamp((Utc::now() - SINCE).timestamp_millis());
+    let since = Timestamp(Utc::now().timestamp_millis()).minus(REDELIVERED);
     let all = match github.deliveries(since).await {
         Ok(all) => all,
         Err(error) => {

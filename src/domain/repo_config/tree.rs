@@ -1,10 +1,9 @@
 //! YAML as a tree in which every key and value knows its place, so that a mistake can be pointed at.
 
 use super::Mistake;
+use crate::domain::yaml::bounded;
 use serde::{Deserialize, Deserializer, de};
-use serde_saphyr::{
-    DuplicateKeyPolicy, Error, MergeKeyPolicy, MessageFormatter, Options, Spanned, UserMessageFormatter,
-};
+use serde_saphyr::{Error, MergeKeyPolicy, MessageFormatter, Spanned, UserMessageFormatter};
 use std::fmt;
 
 /// Values in one file, whatever aliases make of it: a bomb of aliases is refused long before it fills memory, and the
@@ -44,22 +43,9 @@ pub(super) struct Entry {
 
 /// Reads a text; `None`: there is nothing in it but white space and comments.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Mistake> {
-    let options: Options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_nodes: MOST_NODES,
-            max_events: 4 * MOST_NODES,
-            max_depth: DEEPEST,
-            max_documents: 2,
-            max_aliases: MOST_NODES,
-            max_recorded_anchor_events: 4 * MOST_NODES,
-        },
-        duplicate_keys: DuplicateKeyPolicy::Error,
-        // As a key like any other it is told to be no setting, with its place.
-        merge_keys: MergeKeyPolicy::AsOrdinary,
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 4 * MOST_NODES },
-        strict_booleans: true,
-        with_snippet: false,
-    };
+    let mut options = bounded(MOST_NODES, DEEPEST);
+    // As a key like any other it is told to be no setting, with its place.
+    options.merge_keys = MergeKeyPolicy::AsOrdinary;
     match serde_saphyr::from_str_with_options(text, options) {
         Ok(root) => Ok(root),
         Err(Error::Eof { .. }) => Ok(None),

@@ -124,11 +124,11 @@ async fn batches_are_small_and_come_to_an_end(place: Place) {
 async fn one_node_at_a_time_does_it(place: Place) {
     let nodes = [place.open().await, place.open().await];
     let hour = Duration::from_secs(3600);
-    assert!(nodes[0].take_chore("retention", "one", hour).await.unwrap());
-    assert!(!nodes[1].take_chore("retention", "two", hour).await.unwrap());
-    assert!(nodes[1].take_chore("another", "two", Duration::ZERO).await.unwrap());
+    assert!(nodes[0].take_turn("retention", "one", hour).await.unwrap().is_some());
+    assert!(nodes[1].take_turn("retention", "two", hour).await.unwrap().is_none());
+    assert!(nodes[1].take_turn("another", "two", Duration::ZERO).await.unwrap().is_some());
     tokio::time::sleep(Duration::from_millis(5)).await;
-    assert!(nodes[0].take_chore("another", "one", hour).await.unwrap(), "its time is over");
+    assert!(nodes[0].take_turn("another", "one", hour).await.unwrap().is_some(), "its time is over");
     // Checkpoints: of sessions that are over for long enough, and of those that are not kept at all.
     let (over, live) = (made(&nodes[0], 1).await, made(&nodes[0], 2).await);
     let unknown = SessionId(uuid::Uuid::now_v7());

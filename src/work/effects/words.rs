@@ -18,8 +18,8 @@ impl Driver {
         let marker = show::marker(&self.lease, "status");
         let (id, url, there) = repository.comment_found(thread, &marker, &body).await?;
         // One that was found says what held when it was written; then it is edited next.
-        let stands = there.trim_end() == body.trim_end();
-        self.remember("status", &id.to_string(), if stands { &body } else { &there }).await?;
+        let written = if stands(&there, &body) { &body } else { &there };
+        self.remember("status", &id.to_string(), written).await?;
         self.remember("status-url", &url, "").await?;
         done(json!({ "comment": id }))
     }
@@ -69,9 +69,11 @@ impl Driver {
         let text = say::message(message, &self.state, to, &url, &context);
         let body = format!("{text}\n\n{marker}");
         let thread = at.map_or(self.state.facts.thread.number, |at| at.thread);
-        let (id, _) = repository.comment_once(thread, &marker, &body).await?;
+        let (id, _, there) = repository.comment_found(thread, &marker, &body).await?;
         // The same kind again in one request edits the first: nobody is told twice.
-        repository.edit_comment(id, &body).await?;
+        if !stands(&there, &body) {
+            repository.edit_comment(id, &body).await?;
+        }
         done(json!({ "comment": id }))
     }
 
@@ -120,4 +122,9 @@ impl Driver {
         let id = repository.review_once(pull, head, &marker, &body, &lines).await?;
         done(json!({ "review": id }))
     }
+}
+
+/// Does a comment say this already? GitHub takes blank ends away.
+fn stands(there: &str, body: &str) -> bool {
+    there.trim_end() == body.trim_end()
 }

@@ -2,6 +2,7 @@
 
 use super::{OVERLAP, Unread, newest};
 use crate::{
+    domain::retention::REDELIVERED,
     github::{GitHubError, HookDelivery},
     store::{DiskMark, Missed, Pauses},
     work::Parts,
@@ -12,8 +13,6 @@ use std::time::Duration;
 const TURN: &str = "missed";
 /// A look takes no longer; of a node that is gone the turn ends then.
 const SPAN: Duration = Duration::from_secs(60);
-/// GitHub keeps no older ones to be sent again.
-const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 /// Each pause is so many times the one before: asked for at once and after five minutes, half an hour and three hours, a
 /// delivery outlasts most of what could keep it away. What fails four times fails because of what it is.
 const LONGER: u32 = 6;
@@ -24,7 +23,7 @@ const AT_ONCE: u32 = 100;
 pub(super) async fn once(parts: &Parts, every: Duration) -> Result<(), Unread> {
     let (store, owner) = (&parts.store, &parts.settings.owner);
     let Some(reached) = store.take_turn(TURN, owner, SPAN).await? else { return Ok(()) };
-    let oldest = store.now().await?.minus(KEPT);
+    let oldest = store.now().await?.minus(REDELIVERED);
     let since = reached.map_or(oldest, |reached| reached.minus(OVERLAP).max(oldest));
     let list = parts.github.deliveries(since).await?;
     let failed: Vec<Missed> = HookDelivery::lost(&list).into_iter().rev().filter_map(missed).collect();

@@ -9,7 +9,7 @@ mod set_up;
 
 use fixpoint::{
     domain::{
-        Epoch, SessionId,
+        Epoch,
         repo_config::{Health, Service},
     },
     sandbox::{Command, DockerProvider, DockerSettings, Provider, Sandbox, Spec},
@@ -90,19 +90,8 @@ fn redis() -> Service {
 }
 
 fn spec(services: Vec<Service>) -> Spec {
-    Spec {
-        session: SessionId(uuid::Uuid::now_v7()),
-        epoch: Epoch(1),
-        image: None,
-        cpus: 1.0,
-        memory: 256 << 20,
-        pids: 128,
-        disk: 128 << 20,
-        wall_clock: Duration::from_secs(180),
-        services,
-        way_out: false,
-        service_memory: 512 << 20,
-    }
+    let wall_clock = Duration::from_secs(180);
+    Spec { services, service_memory: 512 << 20, wall_clock, ..crate::sandbox::spec() }
 }
 
 /// What a script prints in the sandbox, on both streams.

@@ -1,7 +1,8 @@
 //! A workflow file as a tree, within bounds: a bomb of aliases ends here.
 
+use crate::domain::yaml::bounded;
 use serde_json::Value;
-use serde_saphyr::{DuplicateKeyPolicy, Error, Options};
+use serde_saphyr::Error;
 
 /// Values in one file, whatever aliases make of it: the largest that are written by hand fit many times.
 const MOST_NODES: usize = 50_000;
@@ -12,22 +13,7 @@ const DEEPEST: usize = 40;
 /// Reads a file; `None`: there is nothing in it. Else why it cannot be read, in words.
 pub(super) fn parse(text: Option<&str>) -> Result<Option<Value>, String> {
     let text = text.ok_or_else(|| "it is too long to be read".to_owned())?;
-    let options: Options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_nodes: MOST_NODES,
-            max_events: 4 * MOST_NODES,
-            max_depth: DEEPEST,
-            max_documents: 2,
-            max_aliases: MOST_NODES,
-            max_recorded_anchor_events: 4 * MOST_NODES,
-        },
-        duplicate_keys: DuplicateKeyPolicy::Error,
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 4 * MOST_NODES },
-        // `on`, `yes` and the like are words.
-        strict_booleans: true,
-        with_snippet: false,
-    };
-    match serde_saphyr::from_str_with_options::<Value>(text, options) {
+    match serde_saphyr::from_str_with_options::<Value>(text, bounded(MOST_NODES, DEEPEST)) {
         Ok(Value::Null) | Err(Error::Eof { .. }) => Ok(None),
         Ok(tree @ Value::Object(_)) => Ok(Some(tree)),
         Ok(_) => Err("it holds no settings".to_owned()),
