@@ -50,6 +50,12 @@ name = "recording"
 url = "{url}/v1/"
 key = "recording"
 
+[model.prices."recording"]
+input = "$0"
+output = "$0"
+cache_read = "$0"
+cache_write = "$0"
+
 [sandbox]
 memory = "512 MiB"
 disk = "256 MiB"
