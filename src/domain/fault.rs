@@ -53,6 +53,15 @@ pub fn seeded(fault: Fault) -> bool {
     SEEDED.get() == Some(fault)
 }
 
+/// A release build makes no mistake on purpose.
+///
+/// # Panics
+/// When asked to: a test that needs one would pass for nothing.
+#[cfg(not(debug_assertions))]
+pub fn seed(fault: Option<Fault>) {
+    assert!(fault.is_none(), "mistakes are made by debug builds alone: run this test without --release");
+}
+
 /// Never: this is a release build.
 #[cfg(not(debug_assertions))]
 pub const fn seeded(_: Fault) -> bool {
