@@ -8,6 +8,7 @@ mod body;
 mod health;
 mod html;
 mod listen;
+mod loopback;
 mod observe;
 pub mod setup;
 mod signature;

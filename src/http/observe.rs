@@ -5,22 +5,16 @@
 
 use super::{
     health,
-    html::{Html, answer, escape, html, notice},
+    html::{Html, answer, escape, html},
+    loopback,
 };
 use crate::domain::{
     observe::{Observed, Watched},
     say,
 };
-use axum::{
-    Json, Router,
-    extract::{Request, State},
-    http::{StatusCode, header},
-    middleware::{self, Next},
-    response::Response,
-    routing::get,
-};
+use axum::{Json, Router, extract::State, http::StatusCode, middleware, response::Response, routing::get};
 use serde_json::{Value, json};
-use std::{fmt::Write as _, net::Ipv4Addr};
+use std::fmt::Write as _;
 use tokio::{net::TcpListener, sync::watch};
 
 /// What is known by now.
@@ -45,22 +39,12 @@ pub async fn serve(
         let report = Router::new()
             .route("/", get(page))
             .route("/observed.json", get(data))
-            .layer(middleware::from_fn(guard))
+            .layer(middleware::from_fn(loopback::guard))
             .with_state(Shown { known, days });
         router = router.merge(report);
     }
     // It has nothing to end with but the shutdown.
     let _ = axum::serve(listener, router).with_graceful_shutdown(shutdown).await;
-}
-
-async fn guard(request: Request, next: Next) -> Response {
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
-    let ours = [Ipv4Addr::LOCALHOST.to_string(), "localhost".to_owned(), "[::1]".to_owned()];
-    if !name.is_some_and(|name| ours.iter().any(|own| own == name)) {
-        return answer(StatusCode::FORBIDDEN, notice("Not shown", "This page answers to loopback alone."));
-    }
-    next.run(request).await
 }
 
 async fn data(State(Shown { known, days }): State<Shown>) -> Json<Value> {
