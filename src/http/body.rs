@@ -3,9 +3,12 @@
 use super::{Bounds, HttpState};
 use axum::{body::Body, http::StatusCode};
 use http_body_util::BodyExt;
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
+
+/// What honest senders have on its way is there within this; then who holds the room is slow.
+const GIVES_WAY_AFTER: Duration = Duration::from_millis(500);
 
 /// A body, and the room it takes until it is dropped.
 #[derive(Debug)]
@@ -64,10 +67,18 @@ pub(super) async fn read(mut body: Body, state: &HttpState) -> Result<Held, Unre
     }
 }
 
+/// Waits for room; after a while of it a stranger gives way, who may be the one that waits.
 async fn room(state: &HttpState, bytes: usize, deadline: Instant) -> Result<OwnedSemaphorePermit, Unread> {
     let bytes = u32::try_from(bytes).map_err(|_| Unread::TooLarge)?;
-    let waiting = Arc::clone(&state.bytes).acquire_many_owned(bytes);
-    timeout_at(deadline, waiting).await.map_err(|_| Unread::TooBusy)?.map_err(|_| Unread::TooBusy)
+    let mut waiting = pin!(Arc::clone(&state.bytes).acquire_many_owned(bytes));
+    while Instant::now() < deadline {
+        let turn = deadline.min(Instant::now() + GIVES_WAY_AFTER);
+        match timeout_at(turn, &mut waiting).await {
+            Ok(room) => return room.map_err(|_| Unread::TooBusy),
+            Err(_) => state.crowd.give_way(),
+        }
+    }
+    Err(Unread::TooBusy)
 }
 
 /// Reads on without keeping anything, so that a sender who is a little over the bound gets an answer instead of a reset.

@@ -1,7 +1,12 @@
 //! The listener: hyper's HTTP/1 builder instead of `axum::serve`, which would keep half-sent requests for ever.
 
-use super::{Bounds, HttpState, router};
-use hyper::server::conn::http1;
+use super::{Bounds, HttpState, crowd::Seat, router};
+use axum::{Router, http::Request};
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -27,7 +32,7 @@ const HEADER_BYTES: usize = 16 << 10;
 
 /// Serves until `shutdown` completes; then answers what it has begun and returns, at the latest after the drain bound.
 pub async fn serve(listener: TcpListener, state: HttpState, shutdown: impl Future<Output = ()>) {
-    let bounds = state.bounds;
+    let (bounds, crowd) = (state.bounds, state.crowd.clone());
     let service = TowerToHyperService::new(router(state));
     let (room, addresses) = (Arc::new(Semaphore::new(bounds.connections)), Addresses::default());
     let (end, mut connections) = (CancellationToken::new(), JoinSet::new());
@@ -39,9 +44,14 @@ pub async fn serve(listener: TcpListener, state: HttpState, shutdown: impl Futur
             Some(_) = connections.join_next(), if !connections.is_empty() => continue,
         };
         let Some(place) = addresses.take(peer.ip(), bounds.connections_an_address) else { continue };
+        if room.available_permits() == 0 {
+            // For the next one, who shall not have to wait.
+            crowd.give_way();
+        }
+        let seat = crowd.enter();
         let (service, end) = (service.clone(), end.clone());
         connections.spawn(async move {
-            converse(stream, service, bounds, end).await;
+            converse(stream, service, bounds, seat, end).await;
             drop((permit, place));
         });
     }
@@ -76,12 +86,18 @@ async fn accept(
 /// One connection, from its first request to its last.
 async fn converse(
     stream: TcpStream,
-    service: TowerToHyperService<axum::Router>,
+    service: TowerToHyperService<Router>,
     bounds: Bounds,
+    seat: Seat,
     end: CancellationToken,
 ) {
     // Answers are one small segment; waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
+    let known = seat.clone();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(known.clone());
+        service.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(bounds.header)
@@ -90,6 +106,7 @@ async fn converse(
     let mut connection = pin!(connection);
     let ended = tokio::select! {
         ended = &mut connection => ended,
+        () = seat.gives_way() => return,
         () = end.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await

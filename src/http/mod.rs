@@ -5,6 +5,7 @@
 //! its signature is verified, and nothing of theirs is held without a bound: connections, time and bytes each have one.
 
 mod body;
+mod crowd;
 mod health;
 mod html;
 mod listen;
@@ -26,6 +27,7 @@ use axum::{
     Router,
     routing::{get, post},
 };
+use crowd::Crowd;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
 
@@ -42,6 +44,8 @@ pub struct HttpState {
     pub bounds: Bounds,
     /// Bytes of bodies in flight that are still free.
     bytes: Arc<Semaphore>,
+    /// Who gives way when there is no room.
+    crowd: Crowd,
 }
 
 /// Bounds on what strangers may hold, before and without any signature.
@@ -53,9 +57,11 @@ pub struct Bounds {
     pub body: Duration,
     /// Bytes of a body: GitHub sends at most 25 MB.
     pub body_bytes: usize,
-    /// Bytes of all bodies in flight, so that a few large ones cannot take the memory.
+    /// Bytes of all bodies in flight, so that a few large ones cannot take the memory: two of the largest, or ten thousand
+    /// of the usual.
     pub bytes: usize,
-    /// Connections in all; more wait to be accepted.
+    /// Connections in all, far below the 1,024 files that a process may usually open. At the last one the stranger who
+    /// came first gives way.
     pub connections: usize,
     /// Connections of one address; more are closed at once. This machine's own are not counted: a proxy on it speaks for
     /// many.
@@ -70,7 +76,7 @@ impl Default for Bounds {
             header: Duration::from_secs(10),
             body: Duration::from_secs(15),
             body_bytes: 25 << 20,
-            bytes: 128 << 20,
+            bytes: 64 << 20,
             connections: 512,
             connections_an_address: 64,
             drain: Duration::from_secs(8),
@@ -83,7 +89,8 @@ impl HttpState {
     pub fn new(store: Store, secrets: impl Into<Option<WebhookSecrets>>) -> Self {
         let bounds = Bounds::default();
         let bytes = Arc::new(Semaphore::new(bounds.bytes));
-        Self { store, secrets: secrets.into().map(Arc::new), disk: None, bounds, bytes }
+        let secrets = secrets.into().map(Arc::new);
+        Self { store, secrets, disk: None, bounds, bytes, crowd: Crowd::default() }
     }
 
     /// With other bounds.

@@ -2,7 +2,7 @@
 //!
 //! The sentences are for the operator, who reads them in the App's list of deliveries at GitHub.
 
-use super::{HttpState, body};
+use super::{HttpState, body, crowd::Seat};
 use crate::{
     domain::{Fault, seeded},
     store::{DiskMark, Kept},
@@ -49,6 +49,9 @@ async fn keep(state: &HttpState, request: Request<Body>) -> Result<Refusal, Refu
             StatusCode::UNAUTHORIZED,
             "the signature does not match: compare the App's webhook secret with `github.webhook_secret`",
         ));
+    }
+    if let Some(seat) = parts.extensions.get::<Seat>() {
+        seat.proved();
     }
     if headers.event == "ping" {
         return Ok((StatusCode::OK, "pong"));

@@ -55,13 +55,24 @@ async fn t45_a_header_in_drips_ends() {
 }
 
 #[tokio::test]
-async fn t45_stalled_connections_do_not_keep_others_out() {
-    let served = served(Bounds { connections: 4, ..short() }).await;
-    let mut stalled = Vec::new();
-    for _ in 0..4 {
-        stalled.push(served.connect().await);
+async fn t45_who_stalls_gives_way_at_once_and_who_was_heard_does_not() {
+    let served = served(Bounds { connections: 8, header: Duration::from_secs(30), ..short() }).await;
+    let mut heard = served.connect().await;
+    heard.write_all(&delivery("first", "issues", b"{}", &sign(SECRET, b"{}"))).await.unwrap();
+    assert_eq!(answer(&mut heard).await.0, 202);
+    let (mut stalled, begun) = (Vec::new(), Instant::now());
+    for n in 0..100 {
+        let mut stream = served.connect().await;
+        stream.write_all(b"POST /webhooks HTTP/1.1\r\nhost: ").await.unwrap();
+        stalled.push(stream);
+        if n % 10 == 0 {
+            assert_eq!(served.deliver(&format!("g{n}"), format!("[{n}]").as_bytes()).await, 202);
+        }
     }
-    assert_eq!(served.deliver("g", b"{}").await, 202);
+    assert!(begun.elapsed() < Duration::from_secs(15), "nobody waited for them: {:?}", begun.elapsed());
+    assert_eq!(answer(&mut stalled[0]).await.0, 0);
+    heard.write_all(&delivery("last", "issues", b"[]", &sign(SECRET, b"[]"))).await.unwrap();
+    assert_eq!(answer(&mut heard).await.0, 202);
 }
 
 #[tokio::test]

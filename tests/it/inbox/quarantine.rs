@@ -37,6 +37,29 @@ async fn f53_what_cannot_be_read_is_kept_and_looking_covers_for_it() {
     t.end().await;
 }
 
+/// A reader that calls itself for each level would end the process with its stack.
+#[tokio::test(flavor = "multi_thread")]
+async fn t44_json_a_million_levels_deep_ends_nothing() {
+    const LEVELS: usize = 1_000_000;
+    let mut t = World::new().start().await;
+    let sender = Sender::of(&t);
+    let lists = format!("{}{}", "[".repeat(LEVELS), "]".repeat(LEVELS));
+    let objects = format!("{{\"action\":{}1{}}}", "{\"a\":".repeat(LEVELS), "}".repeat(LEVELS));
+    for (guid, deep) in [("lists", lists), ("objects", objects)] {
+        assert_eq!(sender.post(&t.address(), guid, "issue_comment", deep).await, 202);
+        super::until(Duration::from_secs(20), async || {
+            let settled = t.store.delivery(guid).await.unwrap().unwrap().1;
+            settled.filter(|s| s.fate == "quarantined").map(drop).ok_or("open")
+        })
+        .await;
+    }
+    t.model_plays([finish("Nothing to do")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    assert_eq!(t.sessions().await.len(), 1, "it lives and works");
+    t.end().await;
+}
+
 /// What `fixpoint doctor` says of what is kept in a database: its last check.
 async fn doctor(database: &str) -> Vec<Finding> {
     let patient = Patient {

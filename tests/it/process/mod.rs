@@ -1,9 +1,11 @@
 //! Real processes: a server that is killed and started again beside an emulator that lives on.
 
 mod acknowledged;
+mod edge;
 mod load;
 mod sender;
 mod storm;
+mod strangers;
 mod throughput;
 mod world;
 

@@ -62,6 +62,14 @@ impl Load {
         Sending { stop, hands, taken }
     }
 
+    /// One delivery on a connection of its own, as GitHub sends it; `None`: not answered in GitHub's patience.
+    pub(super) async fn deliver(&self, address: &str) -> Option<Answered> {
+        let (guid, request) = self.request();
+        let (begun, mut connection) = (Instant::now(), None);
+        let asked = tokio::time::timeout(PATIENCE, ask(&mut connection, address, &request)).await;
+        Some(Answered { guid, status: asked.ok()?.ok()?, took: begun.elapsed() })
+    }
+
     async fn one_hand(self, address: String, stop: Arc<AtomicBool>, taken: Arc<AtomicU64>) -> Vec<Answered> {
         let mut answered = Vec::new();
         let mut connection = None;
@@ -80,7 +88,7 @@ impl Load {
         answered
     }
 
-    fn request(&self) -> (String, Vec<u8>) {
+    pub(super) fn request(&self) -> (String, Vec<u8>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let guid = format!("00000000-0000-4000-8000-{number:012x}");
         let body = format!(
@@ -118,7 +126,7 @@ pub(super) fn signature(secret: &str, body: &str) -> String {
 }
 
 /// The status of a whole answer; the connection stays for the next.
-async fn ask(
+pub(super) async fn ask(
     connection: &mut Option<TcpStream>,
     address: &str,
     request: &[u8],

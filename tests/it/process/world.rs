@@ -194,6 +194,14 @@ impl Machine {
         self.server.as_ref().expect("a server runs").address.clone()
     }
 
+    /// The most memory that the server ever held, in KiB: the kernel's own count of its process.
+    pub(super) fn peak(&self) -> u64 {
+        let process = self.server.as_ref().and_then(|server| server.process.id()).expect("a server runs");
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it has not died");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+        peak.trim_end_matches("kB").trim().parse().expect("a number")
+    }
+
     /// What webhooks are signed with.
     pub(super) async fn secret(&self) -> String {
         self.ask("app", json!({})).await["webhook_secret"].as_str().unwrap().to_owned()
