@@ -15,6 +15,9 @@ const OPEN: &str = "SELECT guid, event, body, at FROM deliveries WHERE fate IS N
 const ONE: &str = "SELECT guid, event, body, at, fate, reason FROM deliveries WHERE guid = $1";
 const SETTLE: &str = "UPDATE deliveries SET fate = $2, reason = $3 WHERE guid = $1 AND fate IS NULL";
 const KNOWN: &str = "SELECT count(*) FROM deliveries WHERE guid = $1";
+/// The comment has one session at a time.
+const TAKE_OVER: &str =
+    "UPDATE shown SET session = $1 WHERE session = $2 AND thing IN ('status', 'status-url')";
 const SUBJECT: &str = "INSERT INTO subjects (key, at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
 /// The words of [`Fate::Ignored`] for a subject that came before.
@@ -154,6 +157,9 @@ async fn subjects_are_new(tx: &mut Tx, subjects: &[String], now: Timestamp) -> R
 async fn create(tx: &mut Tx, new: &NewSession, now: Timestamp) -> Result<(), StoreError> {
     leases::insert(tx, new.id, &new.state, now).await?;
     effects::insert(tx, new.id, &new.effects, now).await?;
+    if let Some(before) = new.takes_over {
+        run!(tx, sqlx::query(TAKE_OVER).bind(new.id.to_string()).bind(before.to_string()))?;
+    }
     let of = Of {
         session: Some(new.id),
         repo: number(new.state.facts.repo.id.0),

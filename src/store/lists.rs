@@ -19,7 +19,7 @@ const OF_PULL: &str = summaries!("WHERE repo = $1 AND pull = $2 AND NOT done");
 const OF_BRANCH: &str = summaries!("WHERE repo = $1 AND branch = $2 AND NOT done");
 const AT_HEAD: &str = summaries!("WHERE repo = $1 AND head = $2 AND NOT done ORDER BY created, id");
 const OF_THREAD: &str =
-    summaries!("WHERE repo = $1 AND (issue = $2 OR pull = $2) ORDER BY created DESC, id DESC LIMIT 1");
+    summaries!("WHERE repo = $1 AND (issue = $2 OR pull = $2) ORDER BY created DESC, id DESC LIMIT 50");
 const LIVE: &str = summaries!(
     "WHERE NOT done AND ($1 IS NULL OR installation = $1) AND ($2 IS NULL OR repo = $2) ORDER BY created, id"
 );
@@ -66,7 +66,7 @@ impl Store {
         self.some(AT_HEAD, repo, Key::Text(head)).await
     }
 
-    /// The last session (live or done) of an issue or of its pull request.
+    /// The last session (live or done) of an issue or of its pull request, those aside that only answered a comment.
     ///
     /// # Errors
     /// [`StoreError::Database`] when it cannot be read.
@@ -75,7 +75,8 @@ impl Store {
         repo: RepoId,
         number: Number,
     ) -> Result<Option<Summary>, StoreError> {
-        self.one(OF_THREAD, repo, Key::Number(number)).await
+        let newest = self.some(OF_THREAD, repo, Key::Number(number)).await?;
+        Ok(newest.into_iter().find(|session| !session.state.only_answered()))
     }
 
     /// All sessions of an installation (or of one repository of it) that are not done.

@@ -76,6 +76,8 @@ pub struct NewSession {
     pub state: State,
     /// Its first effects.
     pub effects: Vec<Effect>,
+    /// A session that is over and whose status comment this one goes on with.
+    pub takes_over: Option<SessionId>,
 }
 
 /// The right to read and write one session.

@@ -95,7 +95,7 @@ impl Driver {
             };
             if extra {
                 repository.delete_comment(comment.id).await?;
-            } else if thing == "status" && comment.body != status {
+            } else if thing == "status" && kept.is_some() && comment.body != status {
                 repository.edit_comment(comment.id, &status).await?;
             }
         }

@@ -173,3 +173,45 @@ async fn t1_permission_is_asked_again_before_the_push() {
     assert!(t.said().concat().contains("no write access any more"), "{:?}", t.said());
     t.end().await;
 }
+
+/// What came to nothing is asked once more: one status comment for the thread, and each end is told to who asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn f56_a_retry_goes_on_in_the_same_status_comment() {
+    let mut t = fixpoint().await;
+    t.model_plays([finish("Nothing the first time"), finish("Nothing again"), finish("Nothing at last")]);
+    t.comment("/code mend the sum").by("alice").on(ISSUE);
+    t.settle().await;
+    for round in 2..=3 {
+        t.comment("/code retry").by("alice").on(ISSUE);
+        t.settle().await;
+        let said = t.said();
+        let statuses = said.iter().filter(|text| text.contains(":status -->")).count();
+        assert_eq!((statuses, said.len()), (1, round), "{said:#?}");
+    }
+    let said = t.said();
+    assert!(said[0].contains("Nothing at last") && !said[0].contains("the first time"), "{}", said[0]);
+    assert_eq!(t.told("alice"), ["comment on #1"; 3], "one word for each of the three");
+    let sessions = t.sessions().await;
+    assert_eq!(sessions.len(), 3);
+    assert!(sessions.iter().all(|session| session.state.facts.request.instruction == "mend the sum"));
+    t.end().await;
+}
+
+/// An answer to a question is no piece of work: what is asked once more is what was asked before it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_passes_over_what_only_answered() {
+    let mut t = fixpoint().await;
+    t.model_plays([finish("Nothing to do"), finish("Nothing to do")]);
+    t.comment("/code mend the sum").by("alice").on(ISSUE);
+    t.settle().await;
+    t.comment("/code help").by("alice").on(ISSUE);
+    t.settle().await;
+    t.comment("/code retry").by("alice").on(ISSUE);
+    t.settle().await;
+    let shown = t.github.model().shown();
+    assert!(shown.len() == 2 && shown[1].holds("mend the sum"), "{}", shown.len());
+    let sessions = t.sessions().await;
+    assert_eq!(sessions.len(), 3);
+    assert_eq!(sessions.iter().filter(|session| session.state.only_answered()).count(), 1);
+    t.end().await;
+}

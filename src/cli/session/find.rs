@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// Sessions of one database that are searched for the beginning of an id: years of work.
 const SEARCHED: u32 = 100_000;
 
+/// So many sessions that only answered a comment may lie between those that are listed.
+const ANSWERS: u32 = 500;
+
 /// Beginnings shorter than this name too much by accident.
 const SHORTEST: usize = 3;
 
@@ -57,11 +60,12 @@ impl Stores {
         Ok(Self(stores))
     }
 
-    /// The newest sessions of all.
+    /// The newest sessions of all. That a comment was answered (`/code help`) is no piece of work to be listed.
     pub(super) async fn newest(self, limit: u32) -> anyhow::Result<Vec<Found>> {
         let mut all = Vec::new();
         for (store, home) in self.0 {
-            for session in store.sessions(limit).await? {
+            let sessions = store.sessions(limit.saturating_add(ANSWERS)).await?;
+            for session in sessions.into_iter().filter(|session| !session.state.only_answered()) {
                 all.push(Found { store: store.clone(), session, home: home.clone() });
             }
         }

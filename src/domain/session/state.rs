@@ -416,6 +416,12 @@ impl State {
         matches!(self.phase, Phase::Done { .. })
     }
 
+    /// All it ever did was answer a comment: no round was wanted.
+    pub fn only_answered(&self) -> bool {
+        let is_word = matches!(&self.phase, Phase::Done { outcome: Outcome::NothingToChange { .. } });
+        is_word && self.facts.round == 0
+    }
+
     /// The phase in one word, as logs and lists show it.
     pub fn phase_word(&self) -> &'static str {
         match self.phase {

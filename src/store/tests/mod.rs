@@ -84,7 +84,7 @@ fn on_issue(issue: u64) -> NewSession {
         on: None,
     };
     let (state, effects) = start(from, Timestamp(0));
-    NewSession { id: SessionId(uuid::Uuid::now_v7()), state, effects }
+    NewSession { id: SessionId(uuid::Uuid::now_v7()), state, effects, takes_over: None }
 }
 
 /// Something that happened to a session, told apart by its text.

@@ -112,7 +112,13 @@ async fn free_branch(repository: &Repository, issue: &Issue) -> Result<String, U
 
 /// A session to be made.
 pub(super) fn made(state: State, effects: Vec<Effect>) -> NewSession {
-    NewSession { id: SessionId(uuid::Uuid::now_v7()), state, effects }
+    NewSession { id: SessionId(uuid::Uuid::now_v7()), state, effects, takes_over: None }
+}
+
+/// A session that goes on with the status comment of one that is over: the thread was told, and is told the rest there.
+pub(super) fn taking_over(before: SessionId, mut new: NewSession) -> NewSession {
+    new.state.facts.told = true;
+    NewSession { takes_over: Some(before), ..new }
 }
 
 /// A session that is over at once: all it does is answer.

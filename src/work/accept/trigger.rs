@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Audited, Effect, Entry, InstallationId, Timestamp,
+        Audited, Effect, Entry, InstallationId, SessionId, Timestamp,
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
         repo_config::Effective,
@@ -141,8 +141,7 @@ impl Asks<'_> {
             (Word::Fix, _) => Ask::Run { request: wish(Job::Fix) },
             (Word::Rebase, _) => Ask::Run { request: wish(Job::Rebase) },
             (Word::Review, _) => Ask::Run { request: wish(Job::Review) },
-            (Word::Retry, Some(_)) => Ask::Retry { request: wish(Job::Run) },
-            (Word::Retry, None) => Ask::Run { request: self.again(wish(Job::Run)) },
+            (Word::Retry, _) => Ask::Retry { request: wish(Job::Run) },
             (Word::Stop, Some(_)) => Ask::Stop { by, at: self.spot() },
             (Word::Stop, None) => return Ok(ignored("nothing runs that could be stopped")),
             (Word::Approve, Some(_)) => Ask::Approve { by, at: self.spot() },
@@ -205,13 +204,33 @@ impl Asks<'_> {
                 let all = [Some(ask), more].into_iter().flatten();
                 Ok(entries(all.map(|ask| (session.id, Entry::Asked { ask }))))
             }
-            (None, Ask::Run { request }) => self.begin(request, told).await,
+            (None, Ask::Run { request }) => self.begin(request, told, None).await,
+            (None, Ask::Retry { request }) => {
+                self.begin(self.again(request), told, self.unfinished().await?).await
+            }
             (None, _) => Ok(ignored("no session waits for that")),
         }
     }
 
-    /// A new session for the thread.
-    async fn begin(&self, request: Request, told: Option<String>) -> Result<Settled, Unsettled> {
+    /// The thread's last session, where nothing came of it and what it told stands: asked once more, the same comment goes on.
+    async fn unfinished(&self) -> Result<Option<SessionId>, Unsettled> {
+        let here = self.trigger.number;
+        let came_to_nothing = |last: &&Summary| {
+            let facts = &last.state.facts;
+            facts.told && facts.pull.is_none() && facts.thread.number == here
+        };
+        let Some(last) = self.last.as_ref().filter(came_to_nothing) else { return Ok(None) };
+        let shown = self.parts.store.shown(last.id).await?;
+        Ok(shown.iter().any(|shown| shown.thing == "status").then_some(last.id))
+    }
+
+    /// A new session for the thread; `before`: it goes on with the status comment of that one.
+    async fn begin(
+        &self,
+        request: Request,
+        told: Option<String>,
+        before: Option<SessionId>,
+    ) -> Result<Settled, Unsettled> {
         let on = self.thread().await?;
         if on.info.archived {
             return Ok(ignored("the repository is archived"));
@@ -233,7 +252,11 @@ impl Asks<'_> {
         if self.trigger.asked == Asked::Label {
             effects.push(Effect::Unlabel { label: self.trigger.text.clone() });
         }
-        Ok(made(begin::made(state, effects)))
+        let new = begin::made(state, effects);
+        Ok(made(match before {
+            Some(before) => begin::taking_over(before, new),
+            None => new,
+        }))
     }
 
     /// Why nothing is begun on a thread as it is.
@@ -309,7 +332,7 @@ impl Asks<'_> {
     async fn labelled(&self) -> Result<Settled, Unsettled> {
         match &self.live {
             Some(_) => Ok(ignored("a session is live on it already")),
-            None => self.begin(self.request(String::new(), Job::Run), None).await,
+            None => self.begin(self.request(String::new(), Job::Run), None, None).await,
         }
     }
 

@@ -188,7 +188,9 @@ impl Here<'_> {
             let (branch, base) = (facts.branch.clone(), facts.base.branch.clone());
             effects.push(Effect::OpenPull { branch, base });
         }
-        match Box::pin(self.parts.store.adopt(&NewSession { id, state, effects }, carried)).await {
+        match Box::pin(self.parts.store.adopt(&NewSession { id, state, effects, takes_over: None }, carried))
+            .await
+        {
             // Two comments of ours tell of one thread: the newer was taken up.
             Err(StoreError::Owned(_)) => Ok(()),
             other => Ok(other?),
