@@ -420,6 +420,33 @@ async fn interrupted_it_leaves_no_container() {
     }
 }
 
+/// The red of round one is not said of the commit of round two, whose check was still running.
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_it_says_how_it_stands_and_not_how_it_stood() {
+    let desk = Desk::new().await;
+    desk.model_mends_in_round_two();
+    let check = format!("grep -q '1 + ' src/sum.sh && sleep 100; {CHECK}");
+    let running = desk.command(&check, &["--sandbox", "local", "Mend the sum"]).spawn().unwrap();
+    let began = Instant::now();
+    while desk.emulator.model().shown().len() < 4 {
+        assert!(began.elapsed() < LONGEST, "the second round ends");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // The push of round two, and the beginning of its check.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let pid = rustix::process::Pid::from_raw(running.id().unwrap().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let done = tokio::time::timeout(LONGEST, running.wait_with_output()).await.expect("it ends").unwrap();
+    let stdout = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(done.status.code(), Some(130), "{stdout}");
+    let (_, end) =
+        stdout.split_once("Interrupted in round 2; branch fixpoint/mend-the-sum is kept.").expect(&stdout);
+    assert!(!end.contains("red") && end.contains("check     not ended on this commit"), "{end}");
+    assert!(end.contains("git switch fixpoint/mend-the-sum"), "{end}");
+    assert_eq!(desk.git(&["show", "fixpoint/mend-the-sum:src/sum.sh"]), "echo $(($1 + $2))");
+    desk.nothing_is_left();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn it_can_be_cancelled_from_beside() {
     let desk = Desk::new().await;

@@ -1,7 +1,7 @@
 //! What a run leaves: a branch, perhaps a patch, and the words about them.
 
 use super::{
-    INTERRUPTED,
+    INTERRUPTED, branch,
     follow::{Follow, Total, first, flag},
     forge::Forge,
     place::Place,
@@ -23,8 +23,10 @@ pub(super) struct End {
     /// What a person has to see.
     looks: Vec<String>,
     question: Option<String>,
-    /// What the check said last, where that was red.
+    /// What the check said of the branch's commit, where that was red.
     red: Option<String>,
+    /// It was stopped before the check of that commit had ended.
+    unchecked: bool,
     branch: Option<Given>,
     files: String,
     patch: Option<PathBuf>,
@@ -51,6 +53,7 @@ impl End {
             looks: Vec::new(),
             question: follow.question(),
             red: None,
+            unchecked: false,
             branch: None,
             files: String::new(),
             patch: None,
@@ -63,8 +66,9 @@ impl End {
         if let Some(session) = follow.session() {
             let state = &session.state;
             end.told_by(state);
+            end.checked_by(state, forge);
             end.session = Some(session.id.short());
-            end.branch = taken(state, place, forge).await?;
+            end.branch = branch::taken(state, place, forge).await?;
             if let Some(patch) = follow.store().patch(session.id).await? {
                 let file = run.file("kept.patch");
                 std::fs::write(&file, patch)?;
@@ -79,7 +83,6 @@ impl End {
 
     fn told_by(&mut self, state: &State) {
         let facts = &state.facts;
-        self.red = facts.failures.first().map(|failure| failure.line.clone());
         self.summary = facts.summary.clone().unwrap_or_default();
         self.files = facts.survey.as_ref().map_or_else(String::new, |survey| {
             let n = survey.files.len();
@@ -109,6 +112,17 @@ impl End {
         }
     }
 
+    /// What stands of the check: a red of an earlier commit is none of the one that is handed over.
+    fn checked_by(&mut self, state: &State, forge: &Forge) {
+        let facts = &state.facts;
+        match facts.head.as_ref().map(|head| forge.checked.get(head)) {
+            None => {}
+            Some(Some(ended)) => self.red.clone_from(ended),
+            Some(None) if self.outcome == "stopped" => self.unchecked = true,
+            Some(None) => self.red = facts.failures.first().map(|failure| failure.line.clone()),
+        }
+    }
+
     /// What a pull request would hold: branch, title and text; only of a branch whose check is green.
     pub(super) fn worth_a_look(&self) -> Option<(&str, String, String)> {
         let green = matches!(self.outcome.as_str(), "green" | "needs_person");
@@ -133,9 +147,14 @@ impl End {
 
     /// Says how it ended and what can be done now; gives the exit status.
     pub(super) fn tell(&self, show: &mut Show, place: &Place, interrupted: bool) -> ExitCode {
+        // Ctrl-C may come when it has just ended by itself.
+        let interrupted = interrupted && self.outcome == "stopped";
         show.last(&self.json());
         show.plain("");
-        let (head, tone) = self.headline();
+        let (head, tone) = match interrupted {
+            true => (self.interrupted(), Tone::Plain),
+            false => self.headline(),
+        };
         let took = span(self.began.elapsed());
         let Total { tokens, micros, .. } = self.total;
         show.plain(&show.painted(&text::terminal(&head), tone));
@@ -153,6 +172,11 @@ impl End {
         if let Some(patch) = &self.patch {
             show.plain(&format!("  patch     {}", patch.display()));
             show.plain("            what was changed and not committed; `git apply` takes it");
+        }
+        if let (true, Some(Given { branch, .. })) = (interrupted, &self.branch) {
+            let git = place.git();
+            show.plain(&format!("  go on     {git} switch {branch}"));
+            show.plain("            and `fixpoint run` once more: it begins from there");
         }
         if let Some(session) = &self.session {
             show.plain(&format!("  history   fixpoint session show {session}"));
@@ -173,6 +197,9 @@ impl End {
         if let Some(red) = &self.red {
             show.field("red", red);
         }
+        if self.unchecked {
+            show.field("check", "not ended on this commit");
+        }
         show.plain(&format!("  see it    {git} diff {base}...{branch}"));
         if !place.is_ours() {
             show.plain(&format!("  take it   {git} merge {branch}"));
@@ -185,6 +212,20 @@ impl End {
         if let Some(remote) = place.local.remote() {
             show.plain(&format!("  push it   {git} push {remote} {branch}"));
         }
+    }
+
+    /// Stopped by the person at the terminal: where it stood, and what is left.
+    fn interrupted(&self) -> String {
+        let when = match self.total.rounds {
+            0 => "before a round began".to_owned(),
+            n => format!("in round {n}"),
+        };
+        let kept = match (&self.branch, &self.patch) {
+            (Some(Given { branch, .. }), _) => format!("branch {branch} is kept."),
+            (None, Some(_)) => "what was changed is kept as a patch.".to_owned(),
+            (None, None) => "nothing was changed.".to_owned(),
+        };
+        format!("Interrupted {when}; {kept}")
     }
 
     fn headline(&self) -> (String, Tone) {
@@ -227,49 +268,5 @@ impl End {
             "no_pull_request": self.pull.as_ref().and_then(|pull| pull.as_ref().err()),
             "seconds": (self.began.elapsed().as_secs_f64() * 10.0).round() / 10.0,
         })
-    }
-}
-
-/// The branch in the person's repository; `None`: nothing was committed.
-async fn taken(state: &State, place: &Place, forge: &Forge) -> anyhow::Result<Option<Given>> {
-    let Some(head) = &state.facts.head else { return Ok(None) };
-    // `fixpoint/1-slug`: the number is the forge's own.
-    let slug = state.facts.branch.split_once('-').map_or("change", |(_, slug)| slug);
-    let name = format!("fixpoint/{slug}");
-    Ok(Some(place.local.take(&forge.git, (&forge.base, head), &name, reworded).await?))
-}
-
-/// A commit's message without what only the forge of the run knows: its issue's number would name another one elsewhere.
-fn reworded(message: &str) -> String {
-    let of_the_forge = |line: &&str| {
-        let number = line.strip_prefix("For #").or(line.strip_prefix("Work on #"));
-        number.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit())) || line.starts_with("Requested-by: ")
-    };
-    let mut kept: Vec<&str> = Vec::new();
-    for line in message.lines().filter(|line| !of_the_forge(line)) {
-        // No two empty lines where one was taken out.
-        if !(line.is_empty() && kept.last().is_some_and(|last| last.is_empty())) {
-            kept.push(line);
-        }
-    }
-    let text = kept.join("\n");
-    let text = text.trim();
-    let has_subject = text.lines().next().is_some_and(|first| !first.starts_with("Assisted-by: "));
-    if has_subject { format!("{text}\n") } else { format!("Change by fixpoint\n\n{text}\n") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_commit_names_no_issue_of_the_forge() {
-        let said = "Saturate\n\nIt overflowed.\n\nFor #1\n\nRequested-by: you\nAssisted-by: native, m\nFixpoint-Session: 1\nFixpoint-Round: 2\n";
-        assert_eq!(
-            reworded(said),
-            "Saturate\n\nIt overflowed.\n\nAssisted-by: native, m\nFixpoint-Session: 1\nFixpoint-Round: 2\n"
-        );
-        let nameless = "Work on #1\n\nFor #1\n\nRequested-by: you\nAssisted-by: m\n";
-        assert_eq!(reworded(nameless), "Change by fixpoint\n\nAssisted-by: m\n");
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     emulator::{Ci, Emulator, Handed, Lender, NewRepository, Options, Permission, Ran},
 };
 use anyhow::Context;
-use std::{path::PathBuf, time::Duration};
+use std::{collections::HashMap, path::PathBuf, time::Duration};
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +40,8 @@ pub(super) struct Forge {
     /// The commit that the run starts from.
     pub(super) base: Sha,
     pub(super) began: std::time::Instant,
+    /// The commits whose check ended, with what it said last where it was red.
+    pub(super) checked: HashMap<Sha, Option<String>>,
     repo: String,
     jobs: Option<mpsc::UnboundedReceiver<Handed>>,
     ends: (mpsc::UnboundedSender<Told>, mpsc::UnboundedReceiver<Told>),
@@ -89,6 +91,7 @@ impl Forge {
             git,
             base,
             began,
+            checked: HashMap::new(),
             repo,
             jobs: Some(jobs),
             ends: mpsc::unbounded_channel(),

@@ -3,6 +3,7 @@
 //! The server's own parts work as they do for GitHub. The forge is the emulator with the clone's commits; what it pushes is
 //! checked by the command, in a sandbox; what comes out of it is a branch in the clone.
 
+mod branch;
 mod end;
 pub(super) mod follow;
 mod forge;
@@ -263,6 +264,7 @@ fn checked(told: Told, forge: &mut Forge, show: &mut Show) -> Option<String> {
                 (true, true) => (format!("green before any change, in {took}"), Tone::Plain),
                 (true, false) => (format!("green, in {took}"), Tone::Good),
                 (false, true) => (format!("red before any change: {line}"), Tone::Plain),
+            forge.checked.insert(commit, (!checked.end.is_good()).then(|| line.clone()));
                 (false, false) => (format!("red: {line}"), Tone::Bad),
             };
             let line = Line::new(who, what, tone).event("check");
