@@ -119,6 +119,7 @@ pub(super) fn work(
         retention: config.retention.all(),
         read_back: READ_BACK,
         action: None,
+        check: None,
     })
 }
 

@@ -147,7 +147,7 @@ impl Node<'_> {
         path: &str,
     ) -> Result<Becomes, GitError> {
         if let Some((_, Some(ObjectType::Commit))) = old {
-            return Err(bad(path, "a submodule is there"));
+            return Err(bad(path, "it is a submodule, and what that holds is another repository's"));
         }
         let folder = match old {
             Some((id, Some(ObjectType::Tree))) => Some(repo.find_tree(id)?),

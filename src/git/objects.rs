@@ -110,6 +110,42 @@ impl Mirror {
         .await
     }
 
+    /// The files of a commit or tree whose paths are wanted, with their texts: `None` for one over `cap` bytes. `None`
+    /// altogether where there are more than `most`.
+    ///
+    /// # Errors
+    /// [`GitError::NotFound`] when the mirror does not hold the commit or tree.
+    pub async fn texts(
+        &self,
+        treeish: &Sha,
+        wanted: fn(&str) -> bool,
+        (most, cap): (usize, usize),
+    ) -> Result<Option<Vec<(String, Option<String>)>>, GitError> {
+        let treeish = oid(treeish)?;
+        self.blocking(move |repo| {
+            let mut found = Vec::new();
+            let walk = tree_at(repo, treeish)?.walk(TreeWalkMode::PreOrder, |folder, entry| {
+                let path = format!("{folder}{}", String::from_utf8_lossy(entry.name_bytes()));
+                if entry.kind() == Some(ObjectType::Blob) && wanted(&path) {
+                    found.push((path, entry.id()));
+                }
+                if found.len() > most { TreeWalkResult::Abort } else { TreeWalkResult::Ok }
+            });
+            if found.len() > most {
+                return Ok(None);
+            }
+            walk?;
+            let objects = repo.odb()?;
+            let text = |(path, id): (String, Oid)| {
+                let fits = objects.read_header(id)?.0 <= cap;
+                let content = fits.then(|| repo.find_blob(id)).transpose()?;
+                Ok((path, content.map(|blob| String::from_utf8_lossy(blob.content()).into_owned())))
+            };
+            found.into_iter().map(text).collect::<Result<Vec<_>, GitError>>().map(Some)
+        })
+        .await
+    }
+
     /// Does the mirror hold all of these?
     ///
     /// # Errors

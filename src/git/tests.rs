@@ -268,8 +268,8 @@ async fn what_no_tree_may_hold_is_refused_by_name() {
     src/run: it is a file and a folder
     A: it differs from another path only in case
     SRC: it differs from another path only in case
-    vendored: a submodule is there
-    vendored: a submodule is there
+    vendored: it is a submodule, and what that holds is another repository's
+    vendored: it is a submodule, and what that holds is another repository's
     x: it is named twice
     x: it is neither a file, nor a program, nor a link
     x: it is a link to nowhere

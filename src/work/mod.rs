@@ -76,6 +76,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What may be published.
     pub rules: Rules,
+    /// What CI runs besides what the repository's files say: the check of the terminal.
+    pub check: Option<String>,
     /// A person sees every change before it is pushed.
     pub ask_first: bool,
     /// The command word without the slash.

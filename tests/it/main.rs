@@ -36,6 +36,7 @@ mod reviews;
 mod run;
 mod sandbox;
 mod services;
+mod set_apart;
 mod setup;
 mod stories;
 mod support;

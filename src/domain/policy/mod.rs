@@ -1,12 +1,16 @@
 //! What may be published, decided on the very tree that would be pushed.
 
 pub mod exposure;
+mod lfs;
+mod orders;
 mod paths;
 mod refuse;
 mod secrets;
 mod survey;
 mod weaker;
 
+pub use lfs::{ATTRIBUTES, Tracked};
+pub use orders::{MOST_ORDERS, ORDER, Orders, is_order, wants_orders};
 pub use secrets::Secrets;
 pub use survey::{Survey, Touched, survey};
 
@@ -48,6 +52,17 @@ pub struct FileDiff {
     pub new: Option<Vec<u8>>,
 }
 
+/// What is known of the repository that a change is made in.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    /// What CI is told to run.
+    pub orders: Orders,
+    /// What is kept in LFS before the change.
+    pub lfs_before: Tracked,
+    /// What is kept in LFS after it.
+    pub lfs_after: Tracked,
+}
+
 /// What the operator and the repository allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -77,9 +92,19 @@ pub enum Ruling {
 }
 
 /// Rules on a change. `secrets` are our own, to be found in any usual encoding.
-pub fn rule(files: &[FileDiff], rules: &Rules, limits: &Limits, secrets: &[String]) -> Ruling {
-    let reasons = refuse::reasons(files, rules, limits, &Secrets::new(secrets));
-    if reasons.is_empty() { Ruling::Pass { flags: weaker::flags(files) } } else { Ruling::Refuse { reasons } }
+pub fn rule(
+    files: &[FileDiff],
+    around: &Around,
+    rules: &Rules,
+    limits: &Limits,
+    secrets: &[String],
+) -> Ruling {
+    let mut reasons = refuse::reasons(files, rules, limits, &Secrets::new(secrets));
+    reasons.extend(files.iter().filter_map(|file| lfs::reason(file, &around.lfs_before, &around.lfs_after)));
+    match reasons.is_empty() {
+        true => Ruling::Pass { flags: weaker::flags(files, &around.orders) },
+        false => Ruling::Refuse { reasons: refuse::told(reasons) },
+    }
 }
 
 #[cfg(test)]

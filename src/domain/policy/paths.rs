@@ -51,6 +51,14 @@ const INSTALLED: &str = "node_modules site-packages dist-packages";
 /// Endings of files that are always orders.
 const RUN_ENDINGS: &str = "pth mk gradle bazel bzl sbt cmake";
 
+/// Endings of scripts of a shell.
+const SCRIPTS: &str = "sh bash ps1 bat cmd";
+
+/// Files, by name, and folders at the root that hold a CI's own orders, whichever CI it is.
+const CI_NAMES: &str = "jenkinsfile .gitlab-ci.yml .travis.yml appveyor.yml .appveyor.yml azure-pipelines.yml \
+    bitbucket-pipelines.yml .drone.yml .cirrus.yml wercker.yml buildspec.yml cloudbuild.yaml cloudbuild.yml earthfile";
+const CI_FOLDERS: &str = ".circleci .buildkite .woodpecker .gitlab .azure-pipelines .teamcity";
+
 /// Lists of dependencies, and what belongs to them.
 const MANIFESTS: &str = "cargo.toml cargo.lock package.json package-lock.json yarn.lock pnpm-lock.yaml go.mod go.sum \
     requirements.txt pyproject.toml poetry.lock uv.lock pipfile pipfile.lock gemfile gemfile.lock composer.json \
@@ -103,7 +111,20 @@ pub(super) fn is_manifest(path: &str) -> bool {
     is_in(MANIFESTS, &name(path))
 }
 
-/// Is it something that CI runs, whatever it says? (Manifests are judged by their content.)
+/// Is it a script in the top folder? It may be the project itself, or what CI runs: its orders tell.
+pub(super) fn is_top_script(path: &str) -> bool {
+    !path.contains('/') && is_in(SCRIPTS, &ending(path)) && !is_run_by_ci(path)
+}
+
+/// Does it hold a CI's own orders?
+pub(super) fn is_of_ci(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let root = lower.split('/').next().unwrap_or_default();
+    is_in(CI_NAMES, &name(path)) || lower.starts_with(".github/workflows/") || is_in(CI_FOLDERS, root)
+}
+
+/// Is it something that CI runs, whatever it says? (Manifests are judged by their content, scripts in the top folder by
+/// who names them.)
 pub(super) fn is_run_by_ci(path: &str) -> bool {
     let (name, ending) = (name(path), ending(path));
     let lower = path.to_ascii_lowercase();
@@ -111,13 +132,12 @@ pub(super) fn is_run_by_ci(path: &str) -> bool {
     folders.pop();
     // A library of a project may have a folder of such a name too: only at the root are its files orders.
     let root = folders.first().copied().unwrap_or_default();
-    let is_script = is_in("sh bash ps1 bat cmd", &ending) || !name.contains('.');
+    let is_script = is_in(SCRIPTS, &ending) || !name.contains('.');
     is_in(RUN_NAMES, &name)
         || RUN_STEMS.split_ascii_whitespace().any(|stem| name.starts_with(stem))
         || is_in(RUN_ENDINGS, &ending)
         || is_in(RUN_FOLDERS, root)
         || (is_in(SCRIPT_FOLDERS, root) && is_script)
-        || (folders.is_empty() && is_in("sh bash ps1 bat cmd", &ending))
         // Services keep their orders in hidden files at the root.
         || (folders.is_empty() && name.starts_with('.') && is_in("yml yaml", &ending))
         || folders.iter().any(|folder| is_in(INSTALLED, folder))

@@ -23,6 +23,11 @@ pub(super) fn reasons(files: &[FileDiff], rules: &Rules, limits: &Limits, own: &
         reasons.extend(kind_reason(file));
         reasons.extend(secret_reason(file, own));
     }
+    reasons
+}
+
+/// Reasons as they are told: each once, and not too many.
+pub(super) fn told(mut reasons: Vec<String>) -> Vec<String> {
     reasons.dedup();
     if reasons.len() > REASONS {
         let more = reasons.len() - REASONS;
@@ -146,6 +151,6 @@ fn secret_reason(file: &FileDiff, own: &Secrets) -> Option<String> {
 }
 
 /// A path as it stands in a sentence.
-fn shown(path: &str) -> String {
+pub(super) fn shown(path: &str) -> String {
     crate::domain::text::shorten(&crate::domain::text::terminal(path).replace(['`', '\n'], "'"), 200)
 }

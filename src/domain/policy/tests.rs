@@ -20,7 +20,7 @@ fn file(path: &str, content: &str) -> FileDiff {
 }
 
 fn reasons(files: &[FileDiff], rules: &Rules, limits: &Limits, secrets: &[String]) -> Vec<String> {
-    match rule(files, rules, limits, secrets) {
+    match rule(files, &Around::default(), rules, limits, secrets) {
         Ruling::Refuse { reasons } => reasons,
         Ruling::Pass { .. } => Vec::new(),
     }
@@ -39,7 +39,7 @@ fn f24_workflows_and_denied_paths_are_not_pushed() {
     assert!(!refused(file("src/github.rs", "")));
     let allowed = Rules { workflows: true, ..Rules::default() };
     let workflow = file(".github/workflows/ci.yml", "on: push\n");
-    let ruling = rule(std::slice::from_ref(&workflow), &allowed, &Limits::default(), &[]);
+    let ruling = rule(std::slice::from_ref(&workflow), &Around::default(), &allowed, &Limits::default(), &[]);
     assert_eq!(ruling, Ruling::Pass { flags: vec![Flag::RunByCi { path: workflow.path }] });
 
     let denies = |glob: &str, path: &str| {

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::domain::{
     Actor, Limits, Number, UserId,
-    policy::{FileDiff, Ruling, rule},
+    policy::{Around, FileDiff, Ruling, rule},
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -285,7 +285,7 @@ fn the_paths_of_a_file_rule_over_a_change() {
             old: None,
             new,
         };
-        matches!(rule(&[file], &rules, &Limits::default(), &[]), Ruling::Pass { .. })
+        matches!(rule(&[file], &Around::default(), &rules, &Limits::default(), &[]), Ruling::Pass { .. })
     };
     for path in ["src/a.rs", "src/deep/b.rs", "docs/a.md"] {
         assert!(pushed(path), "{path}");
@@ -480,7 +480,7 @@ proptest! {
         // What may be pushed by the file may be pushed by the operator's rules.
         let new = Some(b"x".to_vec());
         let file = FileDiff { path, old_path: None, old_mode: None, new_mode: Some(0o100_644), old: None, new };
-        let passes = |rules| matches!(rule(std::slice::from_ref(&file), rules, &operator.limits, &[]), Ruling::Pass { .. });
+        let passes = |rules| matches!(rule(std::slice::from_ref(&file), &Around::default(), rules, &operator.limits, &[]), Ruling::Pass { .. });
         let widest = crate::domain::policy::Rules { workflows, ..bound.rules };
         prop_assert!(!passes(&found.rules) || passes(&widest), "{:?}", file.path);
     }

@@ -112,9 +112,11 @@ impl Change {
             }
         }
         let settings = &self.parts.settings;
-        let files = self.mirror.diff(&self.before().await?, tree, &loose(&settings.limits)).await?;
+        let before = self.before().await?;
+        let files = self.mirror.diff(&before, tree, &loose(&settings.limits)).await?;
+        let around = self.around((&before, tree), &files).await?;
         let secrets: Vec<String> = settings.secrets.iter().map(|s| s.expose_secret().to_owned()).collect();
-        Ok(match rule(&files, &settings.rules, &settings.limits, &secrets) {
+        Ok(match rule(&files, &around, &settings.rules, &settings.limits, &secrets) {
             Ruling::Pass { flags } => Ruled::Pass(flags, Box::new(survey(&files))),
             Ruling::Refuse { reasons } => Ruled::Refuse(reasons),
         })

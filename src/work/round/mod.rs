@@ -1,5 +1,6 @@
 //! One round: a place is found, the repository seeded, the engine run, the change taken out and checked.
 
+mod around;
 mod change;
 mod handed;
 mod open;

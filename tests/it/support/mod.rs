@@ -298,6 +298,7 @@ pub fn settings(
             retention: fixpoint::domain::Retention::default(),
             read_back: Duration::from_secs(60),
             action: None,
+            check: None,
         },
         engine: engine(github, &[], Duration::from_secs(300)),
         data,

@@ -1,10 +1,13 @@
 //! Files that CI runs, and what in them makes CI see less.
 
 use super::{Sides, added, shown, signs};
-use crate::domain::{policy::paths, text::pattern::pattern};
+use crate::domain::{
+    policy::{Orders, paths},
+    text::pattern::pattern,
+};
 
 /// Is this a file that CI runs, changed in a part that matters?
-pub(super) fn is_run(sides: &Sides<'_>) -> bool {
+pub(super) fn is_run(sides: &Sides<'_>, orders: &Orders) -> bool {
     let path = &sides.file.path;
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     if sides.file.old == sides.file.new
@@ -28,8 +31,12 @@ pub(super) fn is_run(sides: &Sides<'_>) -> bool {
         name if name.ends_with(".csproj") || name.ends_with(".fsproj") => {
             is_changed_beyond(sides, pattern!(r"^\s*</?(?:PackageReference|ItemGroup)\b.*$|^\s*$"))
         }
-        _ => paths::is_run_by_ci(path) || paths::is_run_by_ci(sides.old_path),
+        _ => runs(path, orders) || runs(sides.old_path, orders),
     }
+}
+
+fn runs(path: &str, orders: &Orders) -> bool {
+    paths::is_run_by_ci(path) || (paths::is_top_script(path) && orders.name(path))
 }
 
 fn is_changed_beyond(sides: &Sides<'_>, harmless: &regex::Regex) -> bool {
@@ -91,9 +98,9 @@ fn strip_versions(table: &mut toml::Table) {
 }
 
 /// What a changed order of CI or of a test runner leaves out now.
-pub(super) fn softer(sides: &Sides<'_>) -> Vec<String> {
+pub(super) fn softer(sides: &Sides<'_>, orders: &Orders) -> Vec<String> {
     let path = &sides.file.path;
-    let is_order = paths::is_run_by_ci(path) || paths::is_manifest(path) || is_configuration(path);
+    let is_order = runs(path, orders) || paths::is_manifest(path) || is_configuration(path);
     if !is_order || sides.file.new_mode.is_none() || sides.file.old_mode.is_none() || !sides.is_text {
         return Vec::new();
     }

@@ -13,7 +13,7 @@ mod signs;
 mod special;
 mod weight;
 
-use super::{FileDiff, Flag, paths};
+use super::{FileDiff, Flag, Orders, paths};
 use std::collections::HashMap;
 
 /// Findings named for one file: more would not be read.
@@ -22,7 +22,7 @@ const PER_FILE: usize = 4;
 const IN_ALL: usize = 50;
 
 /// What in a change wants a person's look.
-pub(super) fn flags(files: &[FileDiff]) -> Vec<Flag> {
+pub(super) fn flags(files: &[FileDiff], orders: &Orders) -> Vec<Flag> {
     let sides: Vec<Sides> = files.iter().map(Sides::of).collect();
     let moved = Moved::of(&sides);
     let mut flags = Vec::new();
@@ -33,13 +33,13 @@ pub(super) fn flags(files: &[FileDiff]) -> Vec<Flag> {
         seen.extend(signs::off(sides, &moved));
         seen.extend(documented::changed(sides, &moved));
         seen.extend(special::cases(sides));
-        seen.extend(ci::softer(sides));
+        seen.extend(ci::softer(sides, orders));
         seen.dedup();
         let path = &sides.file.path;
         flags.extend(
             seen.into_iter().take(PER_FILE).map(|what| Flag::WeakerTests { path: path.clone(), what }),
         );
-        if ci::is_run(sides) {
+        if ci::is_run(sides, orders) {
             flags.push(Flag::RunByCi { path: path.clone() });
         }
     }

@@ -16,7 +16,7 @@ fn diff(path: &str, old: Option<&str>, new: Option<&str>) -> FileDiff {
 }
 
 fn flags(files: &[FileDiff]) -> Vec<Flag> {
-    match rule(files, &Rules::default(), &Limits::default(), &[]) {
+    match rule(files, &Around::default(), &Rules::default(), &Limits::default(), &[]) {
         Ruling::Pass { flags } => flags,
         Ruling::Refuse { reasons } => panic!("{reasons:?}"),
     }
