@@ -1,6 +1,10 @@
 //! What our pull request says: title and text, each as long as nobody else has changed it.
 
-use super::{Halt, drive::Driver, show};
+use super::{
+    Halt,
+    drive::Driver,
+    show::{self, Known},
+};
 use crate::{
     domain::{Number, say, text::BODY_LIMIT},
     github::Repository,
@@ -11,22 +15,22 @@ const TITLES: &str = "pull-title";
 
 impl Driver {
     /// Title and text as the state has them now.
-    pub(super) async fn pull_says(&self) -> Result<(String, String), Halt> {
+    pub(super) async fn pull_says(&self, known: &Known) -> Result<(String, String), Halt> {
         let app = self.parts.app().await?;
         let short = self.short();
         let (title, body) =
             say::pull(&self.state, &show::context(&self.parts, app, &self.state, &short, None));
         let title = self.parts.house.holds.titled(title, self.state.facts.thread.number);
         // The title is the first request's: a later one does not rename the whole pull request.
-        let first = self.titles().await?.pop().filter(|_| self.state.facts.request_no > 1);
+        let first = titles(known).pop().filter(|_| self.state.facts.request_no > 1);
         Ok((first.unwrap_or(title), body))
     }
 
-    pub(super) async fn show_pull(&mut self, repository: &Repository) -> Result<(), Halt> {
+    pub(super) async fn show_pull(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
         let Some(pull) = self.own_pull() else { return Ok(()) };
-        let (title, body) = self.pull_says().await?;
+        let (title, body) = self.pull_says(known).await?;
         let content = format!("{title}\n{body}");
-        if self.shown("pull").await?.is_some_and(|s| s.hash == show::hash(&content)) {
+        if known.of("pull").is_some_and(|s| s.hash == show::hash(&content)) {
             return Ok(());
         }
         self.tick().await?;
@@ -41,7 +45,7 @@ impl Driver {
         number: Number,
         (title, body): (&str, &str),
     ) -> Result<(), Halt> {
-        let titles = self.titles().await?;
+        let titles = titles(&self.known().await?);
         self.will_be_titled(title).await?;
         let live = repository.pull(number).await?;
         // What a person calls it, it is called.
@@ -59,7 +63,7 @@ impl Driver {
 
     /// Noted before it is given: a title that came late, or whose answer was lost, is known for ours.
     pub(super) async fn will_be_titled(&mut self, title: &str) -> Result<(), Halt> {
-        let mut titles = self.titles().await?;
+        let mut titles = titles(&self.known().await?);
         if titles.last().is_some_and(|last| last == title) {
             return Ok(());
         }
@@ -67,9 +71,8 @@ impl Driver {
         titles.push(title.to_owned());
         self.remember(TITLES, &titles.join("\n"), "").await
     }
+}
 
-    async fn titles(&self) -> Result<Vec<String>, Halt> {
-        let shown = self.shown(TITLES).await?.map(|shown| shown.remote).unwrap_or_default();
-        Ok(shown.lines().map(str::to_owned).collect())
-    }
+fn titles(known: &Known) -> Vec<String> {
+    known.of(TITLES).into_iter().flat_map(|shown| shown.remote.lines()).map(str::to_owned).collect()
 }

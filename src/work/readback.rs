@@ -70,7 +70,7 @@ impl Driver {
             self.single_comments(&repository, thread).await?;
         }
         if let Some(pull) = self.own_pull() {
-            let (title, body) = self.pull_says().await?;
+            let (title, body) = self.pull_says(&self.known().await?).await?;
             self.describe(&repository, pull.number, (&title, &body)).await?;
         }
         if let Some(show) = self.check().await? {

@@ -29,6 +29,15 @@ const CHECK: &str = "fixpoint";
 /// How a marker ends.
 const MARKED: &str = " -->";
 
+/// What GitHub shows of a session, as it was recorded when a pass over it began.
+pub(super) struct Known(Vec<Shown>);
+
+impl Known {
+    pub(super) fn of(&self, thing: &str) -> Option<&Shown> {
+        self.0.iter().find(|shown| shown.thing == thing)
+    }
+}
+
 /// The hidden marker by which a comment of ours is known again.
 pub(super) fn marker(lease: &Lease, thing: &str) -> String {
     format!("{}{thing}{MARKED}", marks(lease))
@@ -97,15 +106,17 @@ impl Driver {
 
     async fn try_show(&mut self) -> Result<(), Halt> {
         let repository = self.parts.repository(&self.state);
-        self.show_status(&repository).await?;
-        self.show_pull(&repository).await?;
-        self.show_draft(&repository).await?;
-        self.show_check(&repository).await?;
-        self.show_second(&repository).await?;
-        self.show_label(&repository).await?;
+        // Read once: no two of these write the same thing.
+        let known = self.known().await?;
+        self.show_status(&repository, &known).await?;
+        self.show_pull(&repository, &known).await?;
+        self.show_draft(&repository, &known).await?;
+        self.show_check(&repository, &known).await?;
+        self.show_second(&repository, &known).await?;
+        self.show_label(&repository, &known).await?;
         if self.parts.settings.action.is_some() {
             // Its block tells what has just been shown; where nothing was, this writes nothing.
-            self.show_status(&repository).await?;
+            self.show_status(&repository, &self.known().await?).await?;
         }
         Ok(())
     }
@@ -126,8 +137,8 @@ impl Driver {
         Ok(format!("{}{hidden}", cut(&text, BODY_LIMIT - hidden.len())))
     }
 
-    async fn show_status(&mut self, repository: &Repository) -> Result<(), Halt> {
-        let Some(shown) = self.shown("status").await? else { return Ok(()) };
+    async fn show_status(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
+        let Some(shown) = known.of("status") else { return Ok(()) };
         let body = self.status_body().await?;
         let id = shown.remote.parse().map(crate::domain::CommentId);
         let Ok(id) = id else { return Ok(()) };
@@ -140,7 +151,7 @@ impl Driver {
     }
 
     /// Ready when the request ended well; a draft while it is worked on or needs a person.
-    pub(super) async fn show_draft(&mut self, repository: &Repository) -> Result<(), Halt> {
+    pub(super) async fn show_draft(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
         let Some(pull) = self.own_pull().filter(|p| p.draftable) else { return Ok(()) };
         let wanted = match self.state.is_ready() {
             Some(true) => "ready",
@@ -148,8 +159,8 @@ impl Driver {
             None => return Ok(()),
         };
         // A pull request begins as a draft.
-        let known = self.shown("draft").await?.map_or_else(|| hash("draft"), |s| s.hash);
-        if known == hash(wanted) {
+        let shown = known.of("draft").map_or_else(|| hash("draft"), |s| s.hash.clone());
+        if shown == hash(wanted) {
             return Ok(());
         }
         self.tick().await?;
@@ -161,9 +172,9 @@ impl Driver {
     }
 
     /// One check run a head, completed as soon as there is something to say; never one that blocks.
-    async fn show_check(&mut self, repository: &Repository) -> Result<(), Halt> {
+    async fn show_check(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
         match self.check().await? {
-            Some(show) => self.show_run(repository, &check_thing(&show.head), &show).await,
+            Some(show) => self.show_run(repository, known, &check_thing(&show.head), &show).await,
             None => Ok(()),
         }
     }
@@ -201,10 +212,16 @@ impl Driver {
         Ok(Some(show))
     }
 
-    async fn show_run(&mut self, repository: &Repository, thing: &str, show: &CheckShow) -> Result<(), Halt> {
+    async fn show_run(
+        &mut self,
+        repository: &Repository,
+        known: &Known,
+        thing: &str,
+        show: &CheckShow,
+    ) -> Result<(), Halt> {
         let content = format!("{}\n{}\n{:?}", show.title, show.summary, show.conclusion);
-        let shown = self.shown(thing).await?;
-        if shown.as_ref().is_some_and(|s| s.hash == hash(&content)) {
+        let shown = known.of(thing);
+        if shown.is_some_and(|s| s.hash == hash(&content)) {
             return Ok(());
         }
         self.tick().await?;
@@ -217,7 +234,7 @@ impl Driver {
     }
 
     /// Has a second person looked? Left open until then: where the repository's rules require it, it cannot be merged.
-    async fn show_second(&mut self, repository: &Repository) -> Result<(), Halt> {
+    async fn show_second(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
         let (Some(_), Some(head)) = (self.own_pull(), self.state.facts.head.clone()) else { return Ok(()) };
         let wanted = self.parts.house.holds.second_person;
         let Some((enough, title, summary)) = say::second_person(wanted, &self.state.facts) else {
@@ -233,14 +250,14 @@ impl Driver {
             actions: Vec::new(),
             details_url: None,
         };
-        self.show_run(repository, &format!("second:{head}"), &show).await
+        self.show_run(repository, known, &format!("second:{head}"), &show).await
     }
 
     /// The label by which people find what waits for them: put on when a person is needed, taken off when not any more.
-    async fn show_label(&mut self, repository: &Repository) -> Result<(), Halt> {
+    async fn show_label(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
         let wanted = if self.state.facts.told && self.state.needs_person() { "on" } else { "off" };
-        let shown = self.shown("needs-human").await?;
-        if shown.as_ref().map_or(wanted == "off", |s| s.hash == hash(wanted)) {
+        let shown = known.of("needs-human");
+        if shown.map_or(wanted == "off", |s| s.hash == hash(wanted)) {
             return Ok(());
         }
         self.tick().await?;
@@ -275,8 +292,13 @@ impl Driver {
         self.pull().filter(|_| self.state.facts.guest.is_none())
     }
 
+    /// What GitHub shows of the session, as far as was recorded by now.
+    pub(super) async fn known(&self) -> Result<Known, Halt> {
+        Ok(Known(self.parts.store.shown(self.lease.session).await?))
+    }
+
     pub(super) async fn shown(&self, thing: &str) -> Result<Option<Shown>, Halt> {
-        Ok(self.parts.store.shown(self.lease.session).await?.into_iter().find(|s| s.thing == thing))
+        Ok(self.known().await?.of(thing).cloned())
     }
 
     pub(super) async fn remember(&self, thing: &str, remote: &str, content: &str) -> Result<(), Halt> {

@@ -110,7 +110,7 @@ impl Driver {
         branch: &str,
         base: &str,
     ) -> Result<Done, Undone> {
-        let (title, body) = self.pull_says().await?;
+        let (title, body) = self.pull_says(&self.known().await?).await?;
         self.will_be_titled(&title).await?;
         let pull = repository.pull_once(branch, base, &title, &say::sealed(&body)).await?;
         let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };

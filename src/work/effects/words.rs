@@ -32,7 +32,7 @@ impl Driver {
     ) -> Result<Done, Undone> {
         let Some(pull) = self.state.facts.pull.clone() else { return done(json!(null)) };
         // Review is asked of a ready pull request: asking on a draft would tell people too early.
-        self.show_draft(repository).await?;
+        self.show_draft(repository, &self.known().await?).await?;
         match repository.request_review(pull.number, login).await {
             // Somebody who is not a collaborator any more cannot review; the pull request is ready all the same.
             Err(GitHubError::Invalid(why)) => done(json!({ "not asked": why })),
