@@ -4,6 +4,7 @@ mod asked;
 mod ci;
 mod effect;
 mod entry;
+mod facts;
 mod outcome;
 mod outside;
 mod own;
@@ -17,9 +18,8 @@ mod worlds;
 
 pub use effect::{Effect, Message, Subject};
 pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Spot, Whose};
+pub use facts::{Approval, Base, Exception, Facts, Guest, Pull, RoundNote, Spent, Thread};
 pub use outcome::Outcome;
 pub use request::{Job, LineComment, LineNote, Request};
-pub use state::{
-    Approval, Base, Exception, Facts, Guest, Phase, Pull, Question, RoundNote, Spent, State, Thread,
-};
+pub use state::{Phase, Question, State};
 pub use step::{IllegalTransition, OnPull, Start, Step, start, step};
