@@ -5,7 +5,7 @@ use crate::{
     config::{Config, Engine, Inputs, Runner},
     domain::{Number, Repo, egress::AllowList, text},
     git::{self, Mirrors},
-    github::{self, ACTIONS, GitHub, Identity, Repository},
+    github::{self, ACTIONS, GitHub, GitHubError, Identity, Repository},
     store::Store,
     work::{
         self,
@@ -68,10 +68,9 @@ pub async fn action(
         http.clone(),
     )?;
     let (owner, name) = runner.repository.split_once('/').context("GITHUB_REPOSITORY is not OWNER/NAME")?;
-    let (installation, repo) = github
-        .installed(owner, name)
-        .await
-        .with_context(|| format!("{} cannot be reached; is the App installed on it?", runner.repository))?;
+    let installed = github.installed(owner, name).await;
+    let (installation, repo) =
+        installed.map_err(|error| not_let_in(error, &runner.repository, github.identity()))?;
     let repository = github.repository(installation, &repo);
     own_token(&github, &repository).await?;
     let payload = payload(&runner.event_file)?;
@@ -112,6 +111,28 @@ fn identity(config: &Config, inputs: &Inputs) -> anyhow::Result<Identity> {
         }
         (None, None, None) => bail!("neither input token nor app-id and private-key are set"),
     }
+}
+
+/// Why the repository is closed to us, and who can open it.
+fn not_let_in(error: GitHubError, repository: &str, identity: &Identity) -> anyhow::Error {
+    let told = match (&error, identity) {
+        (GitHubError::Unauthorized(_), Identity::Token { .. }) => {
+            "GitHub does not know the input `token`, or it has run out: give the workflow's `github.token`, or an App's \
+             `app-id` and `private-key`"
+                .to_owned()
+        }
+        (GitHubError::Unauthorized(_), Identity::App { .. }) => {
+            "GitHub refuses the App: do the inputs `app-id` and `private-key` belong together?".to_owned()
+        }
+        (GitHubError::NotFound(_) | GitHubError::Forbidden(_), Identity::Token { .. }) => {
+            format!("the input `token` does not open {repository}: a token of that repository is wanted")
+        }
+        (GitHubError::NotFound(_) | GitHubError::Forbidden(_), Identity::App { .. }) => {
+            format!("the App is not installed on {repository}")
+        }
+        _ => format!("{repository} cannot be asked for"),
+    };
+    anyhow::Error::new(error).context(told)
 }
 
 /// A person's token would make the person the author of all that is written, and what a person writes starts work.

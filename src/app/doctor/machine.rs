@@ -236,21 +236,32 @@ pub(super) async fn model(patient: &Patient) -> Vec<Finding> {
     };
     vec![match model.ask(&ask).await {
         Ok(_) => Finding::ok(SUBJECT, format!("{name} at {host} answers")),
-        Err(error) => {
-            let found = Finding::fail(SUBJECT, format!("{name} at {host}: {error}"));
-            match error {
-                ModelError::Key(_) => found.mend("make a new key at the provider"),
-                ModelError::Quota(_) => found.mend("look at the provider's billing page"),
-                ModelError::Invalid(_) => found.mend("look whether model.name is one of the provider's"),
-                _ => found.mend("look whether this machine may reach it, and at model.url"),
-            }
-        }
+        Err(error) => unanswered(Finding::fail(SUBJECT, format!("{name} at {host}: {error}")), &error),
     }]
+}
+
+fn unanswered(found: Finding, error: &ModelError) -> Finding {
+    match error {
+        ModelError::Key(_) => found.mend("make a new key at the provider"),
+        ModelError::Quota(_) => found.mend("look at the provider's billing page"),
+        // It may be about anything of the question: a name that is unknown is told as such (404) in the finding itself.
+        ModelError::Invalid(_) => found
+            .mend("it answers, but does not take the question: its own words say why;")
+            .mend("what is asked of whom is set by model.provider, model.url and model.name"),
+        _ => found.mend("look whether this machine may reach it, and at model.url"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refused_question_is_not_said_to_be_about_the_name() {
+        let error = ModelError::Invalid("max_tokens: at least 64 (HTTP 400)".to_owned());
+        let found = unanswered(Finding::fail("model", error.to_string()), &error);
+        assert!(found.what.contains("max_tokens") && found.mend[0].contains("its own words"), "{found:?}");
+    }
 
     #[test]
     fn versions_are_compared_as_numbers() {

@@ -157,7 +157,7 @@ async fn worked(
     forge.open(place, &running.address.to_string(), &args.check, parts.checker, checking.clone()).await?;
     let store = running.store.clone();
     let outcome = async {
-        base_first(args, &mut forge, show, stop).await?;
+        base_first(args, config.sandbox.kind, &mut forge, show, stop).await?;
         if !stop.is_cancelled() {
             forge.ask(&args.instruction, &args.check, &config.command)?;
         }
@@ -178,6 +178,7 @@ async fn worked(
 /// Waits a while for the check of the commit that the run starts from.
 async fn base_first(
     args: &Args,
+    sandbox: config::Engine,
     forge: &mut Forge,
     show: &mut Show,
     stop: &CancellationToken,
@@ -192,12 +193,17 @@ async fn base_first(
         && checked.end.is_unusable()
     {
         let words = checked.printed.lines().last().unwrap_or_default();
-        anyhow::bail!(
-            "the check `{}` cannot be run in the sandbox: {}\n  The image has to hold the programs that it needs: see \
-             docs/sandbox-image.md, or --image NAME.",
-            args.check,
-            crate::domain::text::terminal(words)
-        );
+        let mend = match sandbox {
+            config::Engine::Docker => {
+                "The image has to hold the programs that it needs: see docs/sandbox-image.md, or --image NAME."
+            }
+            config::Engine::Local => {
+                "It runs in the top folder of the commit, with this machine's programs: is it spelled as a shell wants it, \
+                 and what it names in the commit?"
+            }
+        };
+        let words = crate::domain::text::terminal(words);
+        anyhow::bail!("the check `{}` cannot be run: {words}\n  {mend}", args.check);
     }
     checked(told, forge, show).map_or(Ok(()), |broken| Err(anyhow::anyhow!(broken)))
 }
@@ -258,13 +264,13 @@ fn checked(told: Told, forge: &mut Forge, show: &mut Show) -> Option<String> {
         Told::Ended { checked, .. } if checked.end == CheckEnd::Stopped => {}
         Told::Ended { commit, checked, line } => {
             let of_base = commit == forge.base;
+            forge.checked.insert(commit, (!checked.end.is_good()).then(|| line.clone()));
             let who = if of_base { "base" } else { "check" };
             let took = show::span(checked.took);
             let (what, tone) = match (checked.end.is_good(), of_base) {
                 (true, true) => (format!("green before any change, in {took}"), Tone::Plain),
                 (true, false) => (format!("green, in {took}"), Tone::Good),
                 (false, true) => (format!("red before any change: {line}"), Tone::Plain),
-            forge.checked.insert(commit, (!checked.end.is_good()).then(|| line.clone()));
                 (false, false) => (format!("red: {line}"), Tone::Bad),
             };
             let line = Line::new(who, what, tone).event("check");

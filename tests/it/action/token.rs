@@ -109,6 +109,17 @@ async fn a_persons_token_is_refused_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_is_none_is_called_that() {
+    let github = world().await;
+    github.comment(REPO, ISSUE, "alice", "/code").unwrap();
+    let mut runner = Runner::new(&github).with_workflow_token();
+    runner.inputs.insert("token".to_owned(), "ghp_ranOutLongAgo".to_owned());
+    let done = runner.on("issue_comment").await;
+    assert!(!done.success && done.log.contains("does not know the input `token`"), "{done:#?}");
+    assert!(!done.log.contains("installed"), "{}", done.log);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_boundary_it_says_so() {
     let github = world().await;
     let runner = Runner::new(&github);
