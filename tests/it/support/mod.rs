@@ -224,6 +224,18 @@ impl World {
     }
 }
 
+/// Is a program there that a test needs besides git? Where not it says so and the test lets that part be; CI has them all.
+pub fn there_is(program: &str) -> bool {
+    let null = std::process::Stdio::null;
+    let tried = std::process::Command::new(program).arg("--version").stdout(null()).stderr(null()).status();
+    let there = tried.is_ok_and(|status| status.success());
+    assert!(there || std::env::var("CI").as_deref() != Ok("true"), "CI needs {program}");
+    if !there {
+        println!("skipped: {program} is not installed");
+    }
+    there
+}
+
 pub fn client() -> reqwest::Client {
     reqwest::Client::builder()
         .no_proxy()
