@@ -254,6 +254,8 @@ async fn parts(
         app: Arc::new(OnceCell::new()),
         mirrors: Mirrors::new(folder.join("mirrors")),
         sandboxes,
+        // No folder outlives the run.
+        kept: None,
         upstream: configured::upstream()?,
         engine,
         settings: operator,

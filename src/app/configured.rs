@@ -9,7 +9,7 @@ use crate::{
     github,
     http::WebhookSecrets,
     llm::{self, ModelSettings, Prices, Wire},
-    sandbox::{DockerProvider, DockerSettings, LocalProvider, Provider},
+    sandbox::{DockerProvider, DockerSettings, Kept, LocalProvider, Provider},
     work,
 };
 use anyhow::{Context, bail};
@@ -48,6 +48,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         database: config.database.expose_secret().to_owned(),
         data: config.data_dir.clone(),
         min_free_disk: config.min_free_disk,
+        installed: config.sandbox.installed,
         github: github::Settings {
             api_url: github.api_url.clone(),
             web_url: github.web_url.clone(),
@@ -213,6 +214,11 @@ pub(super) async fn sandboxes(config: &Config, purpose: &str) -> anyhow::Result<
             Provider::Docker(DockerProvider::connect(settings).await?)
         }
     })
+}
+
+/// Where what repositories had installed is kept; without room nowhere.
+pub(super) fn kept(data: &Path, room: u64) -> Option<Kept> {
+    (room > 0).then(|| Kept::new(data.join("installed"), room))
 }
 
 /// Sandboxes as folders beside the data.

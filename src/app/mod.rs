@@ -60,6 +60,8 @@ pub struct Settings {
     pub data: PathBuf,
     /// With less free disk than this no delivery is taken and no round begins: what is acknowledged must be stored. Bytes.
     pub min_free_disk: u64,
+    /// Bytes of what repositories had installed that are kept for their next sandboxes; none: nothing is.
+    pub installed: u64,
     /// The forge and the App.
     pub github: github::Settings,
     /// What webhooks are signed with; `None`: none are taken.
@@ -145,6 +147,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         app: Arc::new(OnceCell::new()),
         mirrors: Mirrors::new(settings.data.join("mirrors")),
         sandboxes: settings.sandboxes,
+        kept: configured::kept(&settings.data, settings.installed),
         upstream: configured::upstream()?,
         engine: settings.engine,
         settings: operator,

@@ -64,7 +64,7 @@ pub struct Config {
     #[config(env = "FIXPOINT_DATABASE_FILE")]
     pub database_file: Option<PathBuf>,
 
-    /// Copies of repositories. Can be deleted while fixpoint does not run; it then fetches them again.
+    /// Copies of repositories, and what they had installed. Can be deleted while fixpoint does not run; it then fetches them again.
     #[config(default = "data", env = "FIXPOINT_DATA_DIR")]
     pub data_dir: PathBuf,
 

@@ -90,6 +90,11 @@ pub struct Sandbox {
     #[config(default = "1 GiB", deserialize_with = units::bytes, env = "FIXPOINT_SANDBOX_SERVICE_MEMORY")]
     pub service_memory: u64,
 
+    /// Room in `data_dir` for what repositories had installed (`dependencies` in their `.github/fixpoint.yml`): their next
+    /// sandboxes need not install it again. 0 keeps nothing.
+    #[config(default = "10 GiB", deserialize_with = units::bytes, env = "FIXPOINT_SANDBOX_INSTALLED")]
+    pub installed: u64,
+
     /// The engine: `unix:///var/run/docker.sock`, `tcp://…`. Without it the engine's own default.
     #[config(env = "FIXPOINT_SANDBOX_HOST")]
     pub host: Option<String>,

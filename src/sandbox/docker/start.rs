@@ -70,7 +70,7 @@ impl DockerProvider {
             over.cancel();
         });
         let services = self.beside(&asked, &held.id).await?;
-        Ok(DockerSandbox { held, services, _lifeline: std::sync::Mutex::new(attached.input) })
+        Ok(DockerSandbox { held, services, image: made.image, _lifeline: std::sync::Mutex::new(attached.input) })
     }
 
     pub(super) async fn create(

@@ -1,6 +1,7 @@
 //! One round: a place is found, the repository seeded, the engine run, the change taken out and checked.
 
 mod change;
+mod dependencies;
 mod handed;
 mod open;
 mod ready;

@@ -4,6 +4,7 @@
 //! there.
 
 mod beside;
+mod dependencies;
 mod rounds;
 mod set_up;
 

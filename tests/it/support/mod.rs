@@ -302,6 +302,7 @@ pub fn settings(
         engine: engine(github, &[], Duration::from_secs(300)),
         data,
         min_free_disk: 1 << 20,
+        installed: 256 << 20,
     }
 }
 
