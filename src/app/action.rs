@@ -243,6 +243,7 @@ async fn parts(
     let mut secrets: Vec<SecretString> = inputs.secrets();
     secrets.extend(config.github.private_key.clone());
     secrets.extend(config.model.key.clone());
+    secrets.extend(config.egress.credentials.iter().map(|given| given.value().clone()));
     let mut settings = configured::work(config, &engine.describe(), words, secrets)?;
     settings.action = Some(work::action::Settings { workflow: runner.workflow.clone() });
     let database = format!("sqlite:{}", folder.join("fixpoint.db").display());
@@ -256,7 +257,7 @@ async fn parts(
         sandboxes,
         // No folder outlives the run.
         kept: None,
-        upstream: configured::upstream()?,
+        upstream: configured::upstream(config)?,
         engine,
         settings: operator,
         house,

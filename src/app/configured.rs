@@ -3,7 +3,7 @@
 use super::Settings;
 use crate::{
     agent,
-    config::{Config, Engine as Kind, PublishMode},
+    config::{self, Config, Engine as Kind, PublishMode},
     domain::{egress::AllowList, policy::Rules},
     egress::{self, Upstream},
     github,
@@ -43,6 +43,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
     let mut secrets = vec![key.clone()];
     secrets.extend(github.webhook_secret.clone());
     secrets.extend(config.model.key.clone());
+    secrets.extend(config.egress.credentials.iter().map(|given| given.value().clone()));
     Ok(Settings {
         listen: config.server.listen.to_string(),
         database: config.database.expose_secret().to_owned(),
@@ -60,6 +61,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         webhooks: webhooks(config)?,
         hooks: work::Hooks { pull: config.server.pull, ..work::Hooks::default() },
         sandboxes,
+        upstream: upstream(config)?,
         work: work(config, &engine.describe(), sandbox_words, secrets)?,
         engine,
     })
@@ -131,9 +133,23 @@ fn allowed(config: &Config) -> anyhow::Result<AllowList> {
     }
 }
 
-/// How sandboxes reach the world.
-pub(super) fn upstream() -> anyhow::Result<Upstream> {
-    Upstream::new(egress::system()).context("the client for sandboxes cannot be made")
+/// How sandboxes reach the world, and with which credentials.
+pub(super) fn upstream(config: &Config) -> anyhow::Result<Upstream> {
+    let upstream = Upstream::new(egress::system())
+        .context("the client for sandboxes cannot be made")?;
+    let credentials = config.egress.credentials.iter().map(credential).collect::<anyhow::Result<_>>()?;
+    Ok(upstream.with(credentials))
+}
+
+fn credential(given: &config::Credential) -> anyhow::Result<egress::Credential> {
+    let kind = match (&given.header, &given.basic_file) {
+        (Some(name), _) => egress::Kind::Header(name.parse()?),
+        (None, Some(_)) => egress::Kind::Basic,
+        (None, None) => egress::Kind::Bearer,
+    };
+    let context = || format!("egress.credentials: {}", given.host);
+    let made = egress::Credential::new(given.host.parse()?, &kind, given.value(), given.repositories.clone());
+    made.with_context(context)
 }
 
 /// The engine that a configuration names.

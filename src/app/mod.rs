@@ -33,6 +33,7 @@ pub use terminal::{Terminal, terminal};
 
 use crate::{
     agent::Engine,
+    egress::Upstream,
     git::Mirrors,
     github::{self, GitHub},
     http::{self, Bounds, DiskMark, HttpState, WebhookSecrets},
@@ -70,6 +71,8 @@ pub struct Settings {
     pub hooks: work::Hooks,
     /// Where rounds run.
     pub sandboxes: Provider,
+    /// How sandboxes reach the world.
+    pub upstream: Upstream,
     /// What thinks.
     pub engine: Arc<dyn Engine>,
     /// What the operator decided.
@@ -148,7 +151,7 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         mirrors: Mirrors::new(settings.data.join("mirrors")),
         sandboxes: settings.sandboxes,
         kept: configured::kept(&settings.data, settings.installed),
-        upstream: configured::upstream()?,
+        upstream: settings.upstream,
         engine: settings.engine,
         settings: operator,
         house,

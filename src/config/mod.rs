@@ -5,6 +5,7 @@
 //! as a value, from a file (`…_file`) or from the environment.
 
 mod action;
+mod credentials;
 mod flags;
 mod limits;
 mod place;
@@ -17,11 +18,12 @@ mod units;
 mod tests;
 
 pub use action::{Inputs, Runner};
+pub use credentials::Credential;
 pub use flags::Flags;
 pub use limits::Limits;
 pub use sections::{
-    Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox,
-    Server,
+    Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention,
+    Sandbox, Server,
 };
 
 pub use terminal::{cargo_home, github_token, path, state_folder, wants_colours};
@@ -198,7 +200,11 @@ impl Config {
         if let Some((_, what)) = wrong.into_iter().find(|(is, _)| *is) {
             return Err(ConfigError(what.to_owned()));
         }
-        AllowList::parse(&self.egress.allow).map_err(|e| ConfigError(format!("egress.allow: {e}")))?;
+        let allow =
+            AllowList::parse(&self.egress.allow).map_err(|e| ConfigError(format!("egress.allow: {e}")))?;
+        for credential in &self.egress.credentials {
+            credential.check(&allow)?;
+        }
         for glob in &self.publish.deny {
             globset::Glob::new(glob).map_err(|e| ConfigError(format!("publish.deny: {e}")))?;
         }

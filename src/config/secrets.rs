@@ -2,7 +2,7 @@
 
 use super::{Config, ConfigError, ConfigLayer, Provider};
 use secrecy::{ExposeSecret, SecretString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Shorter ones can be guessed by trying.
 const SHORTEST_WEBHOOK_SECRET: usize = 32;
@@ -48,15 +48,21 @@ pub(super) fn read_files(layer: &mut ConfigLayer) -> Result<(), ConfigError> {
         if value.is_some() {
             return Err(ConfigError(format!("{name} and {name}_file are both set: keep one")));
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| ConfigError(format!("{name}_file: {} cannot be read: {e}", path.display())))?;
-        if text.trim().is_empty() {
-            return Err(ConfigError(format!("{name}_file: {} is empty", path.display())));
-        }
-        // The last line end is the editor's, not the secret's.
-        *value = Some(text.trim_end_matches(['\r', '\n']).into());
+        *value = Some(read(&format!("{name}_file"), path)?);
     }
-    Ok(())
+    let credentials = layer.egress.credentials.iter_mut().flatten();
+    credentials.into_iter().try_for_each(super::Credential::read)
+}
+
+/// Reads a file with a secret; `setting` names it.
+pub(super) fn read(setting: &str, path: &Path) -> Result<SecretString, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| ConfigError(format!("{setting}: {} cannot be read: {e}", path.display())))?;
+    if text.trim().is_empty() {
+        return Err(ConfigError(format!("{setting}: {} is empty", path.display())));
+    }
+    // The last line end is the editor's, not the secret's.
+    Ok(text.trim_end_matches(['\r', '\n']).into())
 }
 
 impl Config {

@@ -1,6 +1,6 @@
 //! The settings, each declared once. The comments are the text of the generated example.
 
-use super::units;
+use super::{credentials::Credential, units};
 use crate::domain;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -139,6 +139,12 @@ pub struct Egress {
     /// is checked. `fixpoint doctor` proposes what this machine's package managers use. docs/egress.md says more.
     #[config(default = [], env = "FIXPOINT_EGRESS_ALLOW", parse_env = confique::env::parse::list_by_comma)]
     pub allow: Vec<String>,
+
+    /// Credentials that this machine adds to what a sandbox asks of a destination of `allow`, over TLS alone; none ever enters
+    /// a sandbox. Each names its `host` ("packages.example.com:443"), and either `bearer_file`, `basic_file` (`user:password`) or
+    /// a `header` with `value_file`; with `repositories` (["acme/*"]) it is used for these alone.
+    #[config(default = [])]
+    pub credentials: Vec<Credential>,
 }
 
 /// What thinks.

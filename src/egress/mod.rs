@@ -5,6 +5,7 @@
 //! this module.
 
 mod authority;
+mod credential;
 mod headers;
 mod opaque;
 mod proxy;
@@ -15,6 +16,7 @@ mod upstream;
 mod tests;
 
 pub use authority::CertificateError;
+pub use credential::{Credential, Kind, Unsendable};
 pub use upstream::{Resolver, Upstream, system};
 
 use crate::{

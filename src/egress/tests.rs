@@ -8,6 +8,7 @@ use tokio::{
     net::TcpListener,
 };
 
+mod credentials;
 mod world;
 
 use world::{Inside, World};

@@ -2,10 +2,11 @@
 //!
 //! Redirects are not followed: the sandbox sees them, and asks again if it may.
 
+use super::Credential;
 use crate::domain::egress::{Destination, Reach, reach};
 use futures::future::BoxFuture;
 use reqwest::{
-    Client,
+    Client, ClientBuilder,
     dns::{Addrs, Name, Resolve, Resolving},
     redirect::Policy,
 };
@@ -48,6 +49,7 @@ pub struct Upstream {
     resolver: Resolver,
     public: Client,
     private: Client,
+    credentials: Arc<Vec<Credential>>,
 }
 
 /// Gives addresses only where all that a name leads to are open: one good address among bad ones is a trick.
@@ -85,26 +87,56 @@ impl Resolve for Checked {
     }
 }
 
+/// What all of its clients have in common.
+fn plain(builder: ClientBuilder) -> ClientBuilder {
+    builder
+        .redirect(Policy::none())
+        // What the environment says is none of a sandbox's business.
+        .no_proxy()
+        // Bytes pass as they are.
+        .no_gzip()
+        .http1_only()
+        .connect_timeout(CONNECT)
+        .read_timeout(SILENCE)
+}
+
 impl Upstream {
     /// Asks `resolver` for every name.
     ///
     /// # Errors
     /// When the system's certificates cannot be read.
     pub fn new(resolver: Resolver) -> reqwest::Result<Self> {
+        Self::built(resolver, |builder| builder)
+    }
+
+    pub(super) fn built(
+        resolver: Resolver,
+        more: impl Fn(ClientBuilder) -> ClientBuilder,
+    ) -> reqwest::Result<Self> {
         let client = |private| {
-            Client::builder()
-                .dns_resolver(Arc::new(Checked { resolver: resolver.clone(), private }))
-                .redirect(Policy::none())
-                // What the environment says is for this machine's own requests: a proxy would resolve names by itself.
-                .no_proxy()
-                // Bytes pass as they are.
-                .no_gzip()
-                .http1_only()
-                .connect_timeout(CONNECT)
-                .read_timeout(SILENCE)
-                .build()
+            let checked = Checked { resolver: resolver.clone(), private };
+            plain(more(Client::builder())).dns_resolver(Arc::new(checked)).build()
         };
-        Ok(Self { public: client(false)?, private: client(true)?, resolver })
+        let credentials = Arc::default();
+        Ok(Self { public: client(false)?, private: client(true)?, resolver, credentials })
+    }
+
+    /// With these credentials, each for its own destination and repositories.
+    #[must_use]
+    pub fn with(self, credentials: Vec<Credential>) -> Self {
+        Self { credentials: Arc::new(credentials), ..self }
+    }
+
+    /// The same for requests of one repository, `owner/name`: a credential of others is none of its.
+    #[must_use]
+    pub fn of(&self, repository: &str) -> Self {
+        let own = self.credentials.iter().filter(|credential| credential.is_for(repository));
+        self.clone().with(own.cloned().collect())
+    }
+
+    /// What a destination is asked with.
+    pub(super) fn credential(&self, to: &Destination) -> Option<&Credential> {
+        self.credentials.iter().find(|credential| credential.is_about(to))
     }
 
     /// Asks a destination on behalf of a sandbox. `private`: the operator allows an address of a private network for it.

@@ -250,7 +250,8 @@ async fn open_sandbox(
     change: &Change,
     tree: Option<&Sha>,
 ) -> Result<(Arc<dyn Sandbox>, Option<way::Open>), Opening> {
-    let (parts, start) = (driver.parts.clone(), &change.start);
+    let (mut parts, start) = (driver.parts.clone(), &change.start);
+    parts.upstream = parts.upstream.of(&change.state.facts.repo.to_string());
     let size = &parts.settings.sandbox;
     let spec = Spec {
         session: driver.lease.session,

@@ -13,6 +13,7 @@ use fixpoint::{
     agent,
     app::{self, Running, Settings},
     domain::{Limits, State, egress::AllowList, policy::Rules, session, step},
+    egress::{self, Upstream},
     emulator::{Ci, Emulator, NewRepository, Options, Permission},
     github,
     http::WebhookSecrets,
@@ -303,6 +304,7 @@ pub fn settings(
         data,
         min_free_disk: 1 << 20,
         installed: 256 << 20,
+        upstream: Upstream::new(egress::system()).expect("a client"),
     }
 }
 
