@@ -253,7 +253,7 @@ async fn parts(
         store: Store::open(&database).await?,
         github,
         app: Arc::new(OnceCell::new()),
-        mirrors: Mirrors::new(folder.join("mirrors")),
+        mirrors: Mirrors::new(folder.join("mirrors")).through(config.proxy()?),
         sandboxes,
         // No folder outlives the run.
         kept: None,

@@ -62,6 +62,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         hooks: work::Hooks { pull: config.server.pull, ..work::Hooks::default() },
         sandboxes,
         upstream: upstream(config)?,
+        proxy: config.proxy()?,
         work: work(config, &engine.describe(), sandbox_words, secrets)?,
         engine,
     })
@@ -136,7 +137,9 @@ fn allowed(config: &Config) -> anyhow::Result<AllowList> {
 /// How sandboxes reach the world, and with which credentials.
 pub(super) fn upstream(config: &Config) -> anyhow::Result<Upstream> {
     let upstream = Upstream::new(egress::system())
-        .context("the client for sandboxes cannot be made")?;
+        .context("the client for sandboxes cannot be made")?
+        .through(config.proxy()?)
+        .context("network.proxy")?;
     let credentials = config.egress.credentials.iter().map(credential).collect::<anyhow::Result<_>>()?;
     Ok(upstream.with(credentials))
 }

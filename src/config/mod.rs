@@ -8,6 +8,7 @@ mod action;
 mod credentials;
 mod flags;
 mod limits;
+mod network;
 mod place;
 mod secrets;
 mod sections;
@@ -21,8 +22,9 @@ pub use action::{Inputs, Runner};
 pub use credentials::Credential;
 pub use flags::Flags;
 pub use limits::Limits;
+pub use network::proxy_of_environment;
 pub use sections::{
-    Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention,
+    Egress, Engine, GitHub, Log, LogFormat, Model, Network, Price, Provider, Publish, PublishMode, Retention,
     Sandbox, Server,
 };
 
@@ -86,6 +88,9 @@ pub struct Config {
     /// What a sandbox may reach beyond itself: nothing, unless it stands here.
     #[config(nested)]
     pub egress: Egress,
+    /// How this machine reaches the world: GitHub, models, and what sandboxes may ask for.
+    #[config(nested)]
+    pub network: Network,
     /// What thinks.
     #[config(nested)]
     pub model: Model,
@@ -133,6 +138,8 @@ impl Config {
         let environment = ConfigLayer::from_env().map_err(|e| ConfigError(format!("{e:#}")))?;
         let mut config = Self::merge([flags.layer(), environment, file])?;
         config.key_from_environment()?;
+        config.proxy_from_environment();
+        config.proxy()?;
         Ok(config)
     }
 
@@ -171,6 +178,7 @@ impl Config {
                 "model.url: where the OpenAI-compatible server is must be said".to_owned(),
             ));
         }
+        self.proxy()?;
         self.check_numbers()
     }
 

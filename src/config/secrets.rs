@@ -10,14 +10,15 @@ const SHORTEST_WEBHOOK_SECRET: usize = 32;
 /// A secret's two settings in a layer, under its name.
 type Pair<'a> = (&'static str, &'a mut Option<SecretString>, &'a mut Option<PathBuf>);
 
-fn pairs(layer: &mut ConfigLayer) -> [Pair<'_>; 5] {
-    let (github, model) = (&mut layer.github, &mut layer.model);
+fn pairs(layer: &mut ConfigLayer) -> [Pair<'_>; 6] {
+    let (github, model, network) = (&mut layer.github, &mut layer.model, &mut layer.network);
     [
         ("database", &mut layer.database, &mut layer.database_file),
         ("github.private_key", &mut github.private_key, &mut github.private_key_file),
         ("github.webhook_secret", &mut github.webhook_secret, &mut github.webhook_secret_file),
         ("github.webhook_secret_old", &mut github.webhook_secret_old, &mut github.webhook_secret_old_file),
         ("model.key", &mut model.key, &mut model.key_file),
+        ("network.proxy", &mut network.proxy, &mut network.proxy_file),
     ]
 }
 
@@ -30,6 +31,7 @@ pub(super) fn give_way(higher: &ConfigLayer, layer: &mut ConfigLayer) {
         github.webhook_secret.is_some(),
         github.webhook_secret_old.is_some(),
         model.key.is_some() || model.key_env.is_some(),
+        higher.network.proxy.is_some(),
     ];
     for ((_, value, file), set) in pairs(layer).into_iter().zip(set) {
         if set {

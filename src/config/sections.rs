@@ -147,6 +147,25 @@ pub struct Egress {
     pub credentials: Vec<Credential>,
 }
 
+/// How this machine reaches the world: GitHub, models, and what sandboxes may ask for.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Network {
+    /// A proxy, `http://[NAME:PASSWORD@]HOST:PORT`. Without one that of the variable `HTTPS_PROXY`, if it is set; "none" uses
+    /// none in any case. docs/egress.md says what it means for sandboxes.
+    #[config(env = "FIXPOINT_NETWORK_PROXY")]
+    pub proxy: Option<SecretString>,
+
+    /// A file to read `proxy` from, where it holds a password.
+    #[config(env = "FIXPOINT_NETWORK_PROXY_FILE")]
+    pub proxy_file: Option<PathBuf>,
+
+    /// What is reached without it: hosts with all below them, addresses, networks ("10.0.0.0/8"). This machine itself always
+    /// is. Where the proxy comes from the environment, `NO_PROXY` counts too.
+    #[config(default = [], env = "FIXPOINT_NETWORK_NO_PROXY", parse_env = confique::env::parse::list_by_comma)]
+    pub no_proxy: Vec<String>,
+}
+
 /// What thinks.
 #[derive(Clone, Debug, confique::Config)]
 #[config(layer_attr(serde(deny_unknown_fields)))]

@@ -5,6 +5,7 @@
 //! this module.
 
 mod authority;
+mod connect;
 mod credential;
 mod headers;
 mod opaque;

@@ -9,6 +9,7 @@ use tokio::{
 };
 
 mod credentials;
+mod proxy;
 mod world;
 
 use world::{Inside, World};

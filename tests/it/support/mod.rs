@@ -304,6 +304,7 @@ pub fn settings(
         data,
         min_free_disk: 1 << 20,
         installed: 256 << 20,
+        proxy: None,
         upstream: Upstream::new(egress::system()).expect("a client"),
     }
 }
