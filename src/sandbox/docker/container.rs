@@ -7,8 +7,8 @@ use crate::{
     toolbox::wire::egress,
 };
 use bollard::models::{
-    ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
-    MountTmpfsOptions, MountType, ResourcesUlimits,
+    ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum,
+    HostConfigLogConfig, Mount, MountTmpfsOptions, MountType, ResourcesUlimits,
 };
 use std::collections::HashMap;
 
@@ -120,6 +120,8 @@ impl Asked<'_> {
             readonly_rootfs: Some(true),
             runtime: self.runtime.map(str::to_owned),
             ipc_mode: Some("private".into()),
+            // Nothing is seen of where the machine keeps its control groups, also where an engine's default is the machine's own.
+            cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
             pids_limit: Some(i64::from(spec.pids + self.own_kernel())),
             nano_cpus: Some(nano(spec.cpus)),
             memory: Some(self.memory()),
