@@ -209,7 +209,12 @@ impl Asked<'_> {
 
     /// No folder of the machine, by whichever of the three ways it can be asked for.
     fn only_our_binds(&self, made: &HostConfig) -> bool {
-        let ours = |bind: &String| bind.starts_with(&format!("{}:", self.volume)) && bind.ends_with(":ro");
+        // Podman tells a volume so, with more words: `NAME:/PATH:ro,rprivate,nosuid,nodev,rbind`.
+        let ours = |bind: &String| {
+            let rest = bind.strip_prefix(self.volume).and_then(|rest| rest.strip_prefix(':'));
+            let words = rest.and_then(|rest| rest.rsplit(':').next()).unwrap_or_default();
+            words.split(',').any(|word| word == "ro")
+        };
         made.volumes_from.iter().flatten().next().is_none() && made.binds.iter().flatten().all(ours)
     }
 
