@@ -264,6 +264,7 @@ async fn parts(
     let mut secrets: Vec<SecretString> = inputs.secrets();
     secrets.extend(config.github.private_key.clone());
     secrets.extend(config.model.key.clone());
+    secrets.extend(config.egress.credentials.iter().map(|given| given.value().clone()));
     let mut settings = configured::work(config, &engine.describe(), words, secrets)?;
     settings.action = Some(work::action::Settings { workflow: runner.workflow.clone() });
     let database = format!("sqlite:{}", folder.join("fixpoint.db").display());
@@ -273,9 +274,11 @@ async fn parts(
         store: Store::open(&database).await?,
         github,
         app: Arc::new(OnceCell::new()),
-        mirrors: Mirrors::new(folder.join("mirrors")),
+        mirrors: Mirrors::new(folder.join("mirrors")).through(config.proxy()?),
         sandboxes,
-        upstream: configured::upstream()?,
+        // No folder outlives the run.
+        kept: None,
+        upstream: configured::upstream(config)?,
         engine,
         settings: operator,
         house,

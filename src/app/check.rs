@@ -2,7 +2,7 @@
 //! agent.
 
 use crate::{
-    domain::{Epoch, SessionId, Sha},
+    domain::{Epoch, SessionId, Sha, repo_config::Service},
     git::Mirror,
     sandbox::{Command, Process, Provider, Sandbox, Spec},
     work::{self, SandboxSize},
@@ -27,6 +27,8 @@ pub struct Checker {
     /// Where the commits are.
     pub(super) commits: Mirror,
     pub(super) size: SandboxSize,
+    /// What runs beside each sandbox.
+    pub(super) services: Vec<Service>,
     /// Run by `sh`.
     pub(super) command: String,
     /// Wall clock of the command.
@@ -87,7 +89,7 @@ impl Checker {
             pids: self.size.pids,
             disk: self.size.disk,
             wall_clock: self.limit + GRACE,
-            services: Vec::new(),
+            services: self.services.clone(),
             service_memory: self.size.service_memory,
             way_out: false,
         };

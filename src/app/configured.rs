@@ -3,13 +3,13 @@
 use super::Settings;
 use crate::{
     agent,
-    config::{Config, Engine as Kind, PublishMode},
+    config::{self, Config, Engine as Kind, PublishMode},
     domain::{egress::AllowList, policy::Rules},
     egress::{self, Upstream},
     github,
     http::WebhookSecrets,
     llm::{self, ModelSettings, Prices, Wire},
-    sandbox::{DockerProvider, DockerSettings, LocalProvider, Provider},
+    sandbox::{DockerProvider, DockerSettings, Kept, LocalProvider, Provider},
     work,
 };
 use anyhow::{Context, bail};
@@ -43,11 +43,13 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
     let mut secrets = vec![key.clone()];
     secrets.extend(github.webhook_secret.clone());
     secrets.extend(config.model.key.clone());
+    secrets.extend(config.egress.credentials.iter().map(|given| given.value().clone()));
     Ok(Settings {
         listen: config.server.listen.to_string(),
         database: config.database.expose_secret().to_owned(),
         data: config.data_dir.clone(),
         min_free_disk: config.min_free_disk,
+        installed: config.sandbox.installed,
         github: github::Settings {
             api_url: github.api_url.clone(),
             web_url: github.web_url.clone(),
@@ -59,6 +61,8 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         webhooks: webhooks(config)?,
         hooks: work::Hooks { pull: config.server.pull, ..work::Hooks::default() },
         sandboxes,
+        upstream: upstream(config)?,
+        proxy: config.proxy()?,
         work: work(config, &engine.describe(), sandbox_words, secrets)?,
         engine,
     })
@@ -131,9 +135,25 @@ fn allowed(config: &Config) -> anyhow::Result<AllowList> {
     }
 }
 
-/// How sandboxes reach the world.
-pub(super) fn upstream() -> anyhow::Result<Upstream> {
-    Upstream::new(egress::system()).context("the client for sandboxes cannot be made")
+/// How sandboxes reach the world, and with which credentials.
+pub(super) fn upstream(config: &Config) -> anyhow::Result<Upstream> {
+    let upstream = Upstream::new(egress::system())
+        .context("the client for sandboxes cannot be made")?
+        .through(config.proxy()?)
+        .context("network.proxy")?;
+    let credentials = config.egress.credentials.iter().map(credential).collect::<anyhow::Result<_>>()?;
+    Ok(upstream.with(credentials))
+}
+
+fn credential(given: &config::Credential) -> anyhow::Result<egress::Credential> {
+    let kind = match (&given.header, &given.basic_file) {
+        (Some(name), _) => egress::Kind::Header(name.parse()?),
+        (None, Some(_)) => egress::Kind::Basic,
+        (None, None) => egress::Kind::Bearer,
+    };
+    let context = || format!("egress.credentials: {}", given.host);
+    let made = egress::Credential::new(given.host.parse()?, &kind, given.value(), given.repositories.clone());
+    made.with_context(context)
 }
 
 /// The engine that a configuration names.
@@ -214,6 +234,11 @@ pub(super) async fn sandboxes(config: &Config, purpose: &str) -> anyhow::Result<
             Provider::Docker(DockerProvider::connect(settings).await?)
         }
     })
+}
+
+/// Where what repositories had installed is kept; without room nowhere.
+pub(super) fn kept(data: &Path, room: u64) -> Option<Kept> {
+    (room > 0).then(|| Kept::new(data.join("installed"), room))
 }
 
 /// Sandboxes as folders beside the data.

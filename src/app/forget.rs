@@ -1,10 +1,11 @@
 //! Forgetting a repository or a person, and backing up: what an operator does with what is kept.
 
-use super::existing_store;
+use super::{configured, existing_store};
 use crate::{
     config::Config,
     domain::SessionId,
     git::Mirrors,
+    sandbox::Kept,
     store::{self, Forgettable, KeptOf, Store},
 };
 use anyhow::Context;
@@ -16,6 +17,7 @@ use std::{collections::BTreeMap, path::Path};
 pub struct Forgetting {
     store: Store,
     mirrors: Mirrors,
+    installed: Option<Kept>,
     whom: Forgettable,
     kept: KeptOf,
 }
@@ -35,7 +37,8 @@ pub async fn forgetting(config: &Config, whom: Forgettable) -> anyhow::Result<Fo
         );
     }
     let mirrors = Mirrors::new(config.data_dir.join("mirrors"));
-    Ok(Forgetting { store, mirrors, whom, kept })
+    let installed = configured::kept(&config.data_dir, u64::MAX);
+    Ok(Forgetting { store, mirrors, installed, whom, kept })
 }
 
 impl Forgetting {
@@ -58,8 +61,8 @@ impl Forgetting {
         match &self.whom {
             Forgettable::Repository { .. } => {
                 lines.push("how its checks failed before".to_owned());
-                lines
-                    .push(format!("{} in this machine's data folder", counted(repositories.len(), "mirror")));
+                let mirrors = counted(repositories.len(), "mirror");
+                lines.push(format!("{mirrors} in this machine's data folder, and what was installed"));
             }
             Forgettable::User { .. } => {
                 lines.push("their checkpoints in this machine's data folder".to_owned());
@@ -80,7 +83,7 @@ impl Forgetting {
         let own: &[&str] = match &self.whom {
             Forgettable::Repository { .. } => &[
                 "the audit, which holds no content, until `retention.audit`",
-                "mirrors on other nodes: delete their `mirrors/<id>.git` there",
+                "mirrors and what was installed on other nodes: delete their `mirrors/<id>.git` and `installed/<id>-*` there",
             ],
             Forgettable::User { .. } => &[
                 "the audit's lines, without name and account, until `retention.audit`",
@@ -100,6 +103,9 @@ impl Forgetting {
             Forgettable::Repository { .. } => {
                 for repo in &self.kept.repositories {
                     self.mirrors.remove(&repo.to_string()).await?;
+                    if let Some(installed) = &self.installed {
+                        installed.forget_repository(*repo).await?;
+                    }
                 }
             }
             Forgettable::User { .. } => {

@@ -33,6 +33,8 @@ pub use terminal::{Terminal, terminal};
 
 use crate::{
     agent::Engine,
+    domain::network::Proxy,
+    egress::Upstream,
     git::Mirrors,
     github::{self, GitHub},
     http::{self, Bounds, DiskMark, HttpState, WebhookSecrets},
@@ -40,6 +42,7 @@ use crate::{
     work,
 };
 use anyhow::Context;
+use secrecy::ExposeSecret;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::OnceCell, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -60,6 +63,8 @@ pub struct Settings {
     pub data: PathBuf,
     /// With less free disk than this no delivery is taken and no round begins: what is acknowledged must be stored. Bytes.
     pub min_free_disk: u64,
+    /// Bytes of what repositories had installed that are kept for their next sandboxes; none: nothing is.
+    pub installed: u64,
     /// The forge and the App.
     pub github: github::Settings,
     /// What webhooks are signed with; `None`: none are taken.
@@ -68,6 +73,10 @@ pub struct Settings {
     pub hooks: work::Hooks,
     /// Where rounds run.
     pub sandboxes: Provider,
+    /// How sandboxes reach the world.
+    pub upstream: Upstream,
+    /// The proxy that git reaches the forge by.
+    pub proxy: Option<Proxy>,
     /// What thinks.
     pub engine: Arc<dyn Engine>,
     /// What the operator decided.
@@ -86,16 +95,29 @@ pub struct Running {
     _presence: Option<presence::Presence>,
 }
 
-/// The one client for GitHub and models.
+/// The one client for GitHub and models; by way of a proxy, where there is one for what is asked.
 ///
 /// # Errors
 /// When the system's certificates cannot be read.
-pub fn http_client() -> anyhow::Result<reqwest::Client> {
+pub fn http_client(proxy: Option<Proxy>) -> anyhow::Result<reqwest::Client> {
     let agent = concat!("fixpoint/", env!("CARGO_PKG_VERSION"));
-    let client = reqwest::Client::builder()
+    let mut client = reqwest::Client::builder()
         .user_agent(agent)
         .connect_timeout(CONNECT)
-        .redirect(reqwest::redirect::Policy::none());
+        .redirect(reqwest::redirect::Policy::none())
+        // The configuration has looked at the environment already.
+        .no_proxy();
+    if let Some(proxy) = proxy {
+        let account = proxy.account().map(|(name, password)| (name.to_owned(), password.clone()));
+        let address = format!("http://{}", proxy.address());
+        let by = reqwest::Proxy::custom(move |url| {
+            url.host_str().filter(|host| proxy.is_for(host)).map(|_| address.clone())
+        });
+        client = client.proxy(match account {
+            Some((name, password)) => by.basic_auth(&name, password.expose_secret()),
+            None => by,
+        });
+    }
     client.build().context("the HTTP client cannot be made")
 }
 
@@ -143,9 +165,10 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         store: store.clone(),
         github: GitHub::new(settings.github, http)?,
         app: Arc::new(OnceCell::new()),
-        mirrors: Mirrors::new(settings.data.join("mirrors")),
+        mirrors: Mirrors::new(settings.data.join("mirrors")).through(settings.proxy),
         sandboxes: settings.sandboxes,
-        upstream: configured::upstream()?,
+        kept: configured::kept(&settings.data, settings.installed),
+        upstream: settings.upstream,
         engine: settings.engine,
         settings: operator,
         house,

@@ -3,11 +3,15 @@
 
 use super::{Checker, Local, Settings, configured};
 use crate::{
-    config::{self, Config},
+    config::{self, Config, Engine},
+    domain::{
+        Sha,
+        repo_config::{self, Effective, LARGEST, PATH, Service},
+    },
     git::{Mirror, Mirrors},
     sandbox::Provider,
 };
-use anyhow::Context;
+use anyhow::{Context, bail};
 use std::{path::PathBuf, time::Duration};
 
 /// The parts of a run.
@@ -38,14 +42,31 @@ pub async fn terminal(
     settings.work.check = Some(command.to_owned());
     let mirror = Mirrors::new(settings.data.join("mirrors")).open(&repository.to_string()).await?;
     mirror.borrow_from(&local.objects().await?).await?;
+    let services = services(config, &mirror, &local.head().await?.commit).await?;
     let checker = Checker {
         sandboxes: with_path(sandboxes),
         commits: Mirror::at(forge),
         size: settings.work.sandbox.clone(),
+        services,
         command: command.to_owned(),
         limit,
     };
     Ok(Terminal { settings, checker })
+}
+
+/// What the repository's tests need beside the sandbox, as its own configuration says in the commit that the run starts from: an
+/// agent has no say in it. Mistakes in it are told where the work is.
+async fn services(config: &Config, mirror: &Mirror, base: &Sha) -> anyhow::Result<Vec<Service>> {
+    let Some(file) = mirror.file(base, PATH, LARGEST + 1).await? else { return Ok(Vec::new()) };
+    let services = Effective::of(repo_config::read(&file), &config.operator(), false).services;
+    if !services.is_empty() && config.sandbox.kind == Engine::Local {
+        let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
+        bail!(
+            "`{PATH}` asks for services ({}), which need a container engine: start Docker and leave --sandbox local away",
+            names.join(", ")
+        );
+    }
+    Ok(services)
 }
 
 /// A process of this machine finds the programs that the person at the terminal finds.

@@ -31,7 +31,7 @@ pub(super) struct Args {
 #[allow(clippy::print_stdout, reason = "the answer is the program's output")]
 pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let config = Config::load(&args.flags)?;
-    let seen = app::observe(&config, app::http_client()?, &args.repo, args.days).await?;
+    let seen = app::observe(&config, app::http_client(config.proxy()?)?, &args.repo, args.days).await?;
     match args.json {
         true => println!("{}", json!(seen.report)),
         false => print!("{}", say::observed(&args.repo, args.days, &seen)),

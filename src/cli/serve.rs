@@ -29,7 +29,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut config = Config::load(&args.flags)?;
     config.server.pull |= args.pull;
     logging::start(&config.log)?;
-    let http = app::http_client()?;
+    let http = app::http_client(config.proxy()?)?;
     if config.profile == Profile::Observe {
         let observing = app::observing(&config, http).await?;
         tracing::info!("fixpoint observes; its report is at http://{}/", observing.address);

@@ -1,6 +1,7 @@
 //! `fixpoint toolbox …`: what the host runs inside a sandbox. Not for people.
 
-use crate::toolbox::{egress, init, mcp, probe, seed, snapshot, wire::Caps};
+use crate::toolbox::{egress, init, installed, mcp, probe, seed, snapshot, wire::Caps};
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use std::{
     io::{BufReader, BufWriter, Write},
@@ -51,6 +52,14 @@ enum Tool {
         #[arg(long)]
         total_bytes: usize,
     },
+    /// Answers with an archive of what was installed.
+    Pack {
+        /// Its bytes at most.
+        #[arg(long)]
+        bytes: u64,
+    },
+    /// Lays out what was installed before.
+    Unpack,
     /// The agent's tools, as an MCP server on the standard streams.
     Mcp,
     /// Says what a process in here can see and do.
@@ -100,6 +109,19 @@ async fn work(tool: Tool) -> anyhow::Result<bool> {
             let caps = Caps { files, file_bytes, total_bytes };
             Ok(snapshot::run(&here()?, &caps, &mut output())?)
         }
+        Tool::Pack { bytes } => {
+            hide();
+            let (workspace, home) = (here()?, home()?);
+            let folders = installed::Folders { workspace: &workspace, home: &home };
+            Ok(installed::pack(&folders, bytes, &mut output())?)
+        }
+        Tool::Unpack => {
+            hide();
+            let (workspace, home) = (here()?, home()?);
+            let folders = installed::Folders { workspace: &workspace, home: &home };
+            let mut input = BufReader::with_capacity(64 << 10, std::io::stdin().lock());
+            Ok(installed::unpack(&folders, &mut input, &mut output())?)
+        }
         Tool::Mcp => {
             hide();
             mcp::run(here()?).await?;
@@ -119,6 +141,10 @@ async fn work(tool: Tool) -> anyhow::Result<bool> {
             Ok(true)
         }
     }
+}
+
+fn home() -> anyhow::Result<PathBuf> {
+    std::env::home_dir().context("there is no home folder")
 }
 
 /// Keeps the agent's processes, which are the same user, from opening this one's streams. It makes mischief

@@ -5,8 +5,10 @@
 //! as a value, from a file (`…_file`) or from the environment.
 
 mod action;
+mod credentials;
 mod flags;
 mod limits;
+mod network;
 mod place;
 mod secrets;
 mod sections;
@@ -17,11 +19,13 @@ mod units;
 mod tests;
 
 pub use action::{Inputs, Runner};
+pub use credentials::Credential;
 pub use flags::Flags;
 pub use limits::Limits;
+pub use network::proxy_of_environment;
 pub use sections::{
-    Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox,
-    Server,
+    Egress, Engine, GitHub, Log, LogFormat, Model, Network, Price, Provider, Publish, PublishMode, Retention,
+    Sandbox, Server,
 };
 
 pub use terminal::{cargo_home, github_token, path, state_folder, wants_colours};
@@ -64,7 +68,7 @@ pub struct Config {
     #[config(env = "FIXPOINT_DATABASE_FILE")]
     pub database_file: Option<PathBuf>,
 
-    /// Copies of repositories. Can be deleted while fixpoint does not run; it then fetches them again.
+    /// Copies of repositories, and what they had installed. Can be deleted while fixpoint does not run; it then fetches them again.
     #[config(default = "data", env = "FIXPOINT_DATA_DIR")]
     pub data_dir: PathBuf,
 
@@ -84,6 +88,9 @@ pub struct Config {
     /// What a sandbox may reach beyond itself: nothing, unless it stands here.
     #[config(nested)]
     pub egress: Egress,
+    /// How this machine reaches the world: GitHub, models, and what sandboxes may ask for.
+    #[config(nested)]
+    pub network: Network,
     /// What thinks.
     #[config(nested)]
     pub model: Model,
@@ -131,6 +138,8 @@ impl Config {
         let environment = ConfigLayer::from_env().map_err(|e| ConfigError(format!("{e:#}")))?;
         let mut config = Self::merge([flags.layer(), environment, file])?;
         config.key_from_environment()?;
+        config.proxy_from_environment();
+        config.proxy()?;
         Ok(config)
     }
 
@@ -169,6 +178,7 @@ impl Config {
                 "model.url: where the OpenAI-compatible server is must be said".to_owned(),
             ));
         }
+        self.proxy()?;
         self.check_numbers()
     }
 
@@ -198,7 +208,11 @@ impl Config {
         if let Some((_, what)) = wrong.into_iter().find(|(is, _)| *is) {
             return Err(ConfigError(what.to_owned()));
         }
-        AllowList::parse(&self.egress.allow).map_err(|e| ConfigError(format!("egress.allow: {e}")))?;
+        let allow =
+            AllowList::parse(&self.egress.allow).map_err(|e| ConfigError(format!("egress.allow: {e}")))?;
+        for credential in &self.egress.credentials {
+            credential.check(&allow)?;
+        }
         for glob in &self.publish.deny {
             globset::Glob::new(glob).map_err(|e| ConfigError(format!("publish.deny: {e}")))?;
         }

@@ -2,7 +2,7 @@
 
 use super::{Config, ConfigError, ConfigLayer, Provider};
 use secrecy::{ExposeSecret, SecretString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Shorter ones can be guessed by trying.
 const SHORTEST_WEBHOOK_SECRET: usize = 32;
@@ -10,14 +10,15 @@ const SHORTEST_WEBHOOK_SECRET: usize = 32;
 /// A secret's two settings in a layer, under its name.
 type Pair<'a> = (&'static str, &'a mut Option<SecretString>, &'a mut Option<PathBuf>);
 
-fn pairs(layer: &mut ConfigLayer) -> [Pair<'_>; 5] {
-    let (github, model) = (&mut layer.github, &mut layer.model);
+fn pairs(layer: &mut ConfigLayer) -> [Pair<'_>; 6] {
+    let (github, model, network) = (&mut layer.github, &mut layer.model, &mut layer.network);
     [
         ("database", &mut layer.database, &mut layer.database_file),
         ("github.private_key", &mut github.private_key, &mut github.private_key_file),
         ("github.webhook_secret", &mut github.webhook_secret, &mut github.webhook_secret_file),
         ("github.webhook_secret_old", &mut github.webhook_secret_old, &mut github.webhook_secret_old_file),
         ("model.key", &mut model.key, &mut model.key_file),
+        ("network.proxy", &mut network.proxy, &mut network.proxy_file),
     ]
 }
 
@@ -30,6 +31,7 @@ pub(super) fn give_way(higher: &ConfigLayer, layer: &mut ConfigLayer) {
         github.webhook_secret.is_some(),
         github.webhook_secret_old.is_some(),
         model.key.is_some() || model.key_env.is_some(),
+        higher.network.proxy.is_some(),
     ];
     for ((_, value, file), set) in pairs(layer).into_iter().zip(set) {
         if set {
@@ -48,15 +50,21 @@ pub(super) fn read_files(layer: &mut ConfigLayer) -> Result<(), ConfigError> {
         if value.is_some() {
             return Err(ConfigError(format!("{name} and {name}_file are both set: keep one")));
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| ConfigError(format!("{name}_file: {} cannot be read: {e}", path.display())))?;
-        if text.trim().is_empty() {
-            return Err(ConfigError(format!("{name}_file: {} is empty", path.display())));
-        }
-        // The last line end is the editor's, not the secret's.
-        *value = Some(text.trim_end_matches(['\r', '\n']).into());
+        *value = Some(read(&format!("{name}_file"), path)?);
     }
-    Ok(())
+    let credentials = layer.egress.credentials.iter_mut().flatten();
+    credentials.into_iter().try_for_each(super::Credential::read)
+}
+
+/// Reads a file with a secret; `setting` names it.
+pub(super) fn read(setting: &str, path: &Path) -> Result<SecretString, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| ConfigError(format!("{setting}: {} cannot be read: {e}", path.display())))?;
+    if text.trim().is_empty() {
+        return Err(ConfigError(format!("{setting}: {} is empty", path.display())));
+    }
+    // The last line end is the editor's, not the secret's.
+    Ok(text.trim_end_matches(['\r', '\n']).into())
 }
 
 impl Config {

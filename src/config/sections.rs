@@ -1,6 +1,6 @@
 //! The settings, each declared once. The comments are the text of the generated example.
 
-use super::units;
+use super::{credentials::Credential, units};
 use crate::domain;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -90,6 +90,11 @@ pub struct Sandbox {
     #[config(default = "1 GiB", deserialize_with = units::bytes, env = "FIXPOINT_SANDBOX_SERVICE_MEMORY")]
     pub service_memory: u64,
 
+    /// Room in `data_dir` for what repositories had installed (`dependencies` in their `.github/fixpoint.yml`): their next
+    /// sandboxes need not install it again. 0 keeps nothing.
+    #[config(default = "10 GiB", deserialize_with = units::bytes, env = "FIXPOINT_SANDBOX_INSTALLED")]
+    pub installed: u64,
+
     /// The engine: `unix:///var/run/docker.sock`, `tcp://…`. Without it the engine's own default.
     #[config(env = "FIXPOINT_SANDBOX_HOST")]
     pub host: Option<String>,
@@ -134,6 +139,31 @@ pub struct Egress {
     /// is checked. `fixpoint doctor` proposes what this machine's package managers use. docs/egress.md says more.
     #[config(default = [], env = "FIXPOINT_EGRESS_ALLOW", parse_env = confique::env::parse::list_by_comma)]
     pub allow: Vec<String>,
+
+    /// Credentials that this machine adds to what a sandbox asks of a destination of `allow`, over TLS alone; none ever enters
+    /// a sandbox. Each names its `host` ("packages.example.com:443"), and either `bearer_file`, `basic_file` (`user:password`) or
+    /// a `header` with `value_file`; with `repositories` (["acme/*"]) it is used for these alone.
+    #[config(default = [])]
+    pub credentials: Vec<Credential>,
+}
+
+/// How this machine reaches the world: GitHub, models, and what sandboxes may ask for.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Network {
+    /// A proxy, `http://[NAME:PASSWORD@]HOST:PORT`. Without one that of the variable `HTTPS_PROXY`, if it is set; "none" uses
+    /// none in any case. docs/egress.md says what it means for sandboxes.
+    #[config(env = "FIXPOINT_NETWORK_PROXY")]
+    pub proxy: Option<SecretString>,
+
+    /// A file to read `proxy` from, where it holds a password.
+    #[config(env = "FIXPOINT_NETWORK_PROXY_FILE")]
+    pub proxy_file: Option<PathBuf>,
+
+    /// What is reached without it: hosts with all below them, addresses, networks ("10.0.0.0/8"). This machine itself always
+    /// is. Where the proxy comes from the environment, `NO_PROXY` counts too.
+    #[config(default = [], env = "FIXPOINT_NETWORK_NO_PROXY", parse_env = confique::env::parse::list_by_comma)]
+    pub no_proxy: Vec<String>,
 }
 
 /// What thinks.

@@ -280,3 +280,51 @@ fn deliveries_are_kept_for_longer_than_github_sends_them_again() {
     assert_eq!(config.retention.all().deliveries, Duration::from_secs(4 * 24 * 3600));
     assert_eq!(Config::default().retention.all(), domain::Retention::default());
 }
+
+#[test]
+fn a_credential_is_for_what_is_allowed_and_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        format!("{:?}", folder.path().join(name))
+    };
+    let (token, basic, short) =
+        (file("token", "t0ken-t0ken\n"), file("basic", "user:passw0rd"), file("short", "short"));
+    let allow = "[egress]\nallow = [\"a.test:443/npm\", \"b.test:443 opaque\"]\n[[egress.credentials]]\n";
+    let good = parse(&format!(
+        "{allow}host = \"a.test:443\"\nbearer_file = {token}\nrepositories = [\"acme/*\", \"other/one\"]\n\
+         [[egress.credentials]]\nhost = \"A.test:443\"\nheader = \"X-Job\"\nvalue_file = {token}\n"
+    ))
+    .unwrap();
+    assert_eq!(good.egress.credentials.len(), 2);
+    assert_eq!(good.egress.credentials[0].value().expose_secret(), "t0ken-t0ken");
+    assert!(!format!("{good:?}").contains("t0ken-"), "never printed");
+    for (entry, told) in [
+        (
+            format!("host = \"c.test:443\"\nbearer_file = {token}"),
+            "c.test:443: egress.allow does not name it",
+        ),
+        (format!("host = \"a.test:80\"\nbearer_file = {token}"), "does not name it"),
+        (format!("host = \"b.test:443\"\nbearer_file = {token}"), "it is opaque"),
+        ("host = \"a.test:443\"".to_owned(), "one of bearer_file, basic_file and value_file is expected"),
+        (format!("host = \"a.test:443\"\nbearer_file = {token}\nbasic_file = {basic}"), "one of bearer_file"),
+        (format!("host = \"a.test:443\"\nvalue_file = {token}"), "belong together"),
+        (format!("host = \"a.test:443\"\nheader = \"x\"\nbearer_file = {token}"), "belong together"),
+        (
+            format!("host = \"a.test:443\"\nheader = \"Host\"\nvalue_file = {token}"),
+            "not the name of a header",
+        ),
+        (format!("host = \"a.test:443\"\nbearer_file = {short}"), "at least 8 characters"),
+        (format!("host = \"a.test:443\"\nbasic_file = {token}"), "`user:password` is expected"),
+        (
+            "host = \"a.test:443\"\nbearer_file = \"/nowhere\"".to_owned(),
+            "bearer_file: /nowhere cannot be read",
+        ),
+        (format!("host = \"a.test:443\"\nbearer_file = {token}\nrepositories = [\"*\"]"), "`owner/name`"),
+        (format!("host = \"a.test:443\"\ntoken = {token}"), "\"token\" is not a setting"),
+    ] {
+        let error = parse(&format!("{allow}{entry}\n")).unwrap_err();
+        assert!(error.contains(told), "{entry}: {error}");
+    }
+    assert!(parse(&format!("{allow}host = \"a.test:443\"\nbasic_file = {basic}\n")).is_ok());
+}

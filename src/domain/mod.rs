@@ -13,6 +13,7 @@ pub mod fault;
 pub mod ids;
 pub mod limits;
 pub mod money;
+pub mod network;
 pub mod observe;
 pub mod policy;
 pub mod repo_config;

@@ -5,6 +5,8 @@
 //! this module.
 
 mod authority;
+mod connect;
+mod credential;
 mod headers;
 mod opaque;
 mod proxy;
@@ -15,6 +17,7 @@ mod upstream;
 mod tests;
 
 pub use authority::CertificateError;
+pub use credential::{Credential, Kind, Unsendable};
 pub use upstream::{Resolver, Upstream, system};
 
 use crate::{

@@ -3,10 +3,15 @@
 //! Host of the connection, name in the TLS greeting and `Host` of every request must be the same: else what is allowed on one
 //! name would open another behind the same address.
 
-use super::{Body, Gate, headers, opaque, upstream::Failure};
+use super::{
+    Body, Credential, Gate,
+    credential::{Echo, Watched},
+    headers, opaque,
+    upstream::Failure,
+};
 use crate::domain::egress::{Destination, Manner, Reason};
 use bytes::Bytes;
-use futures::StreamExt;
+use futures::{Stream, StreamExt, TryStreamExt};
 use http::{Method, Request, Response, StatusCode, header, request};
 use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited, StreamBody};
 use hyper::{
@@ -219,9 +224,14 @@ async fn forward(
     let mut asked = reqwest::Request::new(parts.method, url);
     *asked.timeout_mut() = Some(ANSWER);
     *asked.headers_mut() = headers::onward(parts.headers);
+    // In clear text everybody on the way would read it.
+    let credential = gate.upstream.credential(to).filter(|_| scheme == "https");
+    if let Some(credential) = credential {
+        credential.put(asked.headers_mut());
+    }
     *asked.body_mut() = (!bytes.is_empty()).then(|| bytes.into());
     match gate.upstream.ask(to, gate.allow.is_private(to), asked).await {
-        Ok(answer) => passed(gate.clone(), answer),
+        Ok(answer) => passed(gate.clone(), &name, answer, credential.map(Credential::echo)),
         Err(Failure::NotPublic) => refused(gate, &name, Reason::Address),
         Err(Failure::Unreachable(why)) => told(StatusCode::BAD_GATEWAY, &format!("{name}: {why}")),
     }
@@ -245,19 +255,47 @@ fn weight(parts: &request::Parts) -> usize {
 }
 
 /// The destination's answer, counted as it passes.
-fn passed(gate: Arc<Gate>, answer: reqwest::Response) -> Response<Body> {
-    let (status, headers) = (answer.status(), headers::back(answer.headers().clone()));
-    let pieces = answer.bytes_stream().map(move |piece| match piece {
+fn passed(gate: Arc<Gate>, to: &str, answer: reqwest::Response, echo: Option<Echo>) -> Response<Body> {
+    let (status, mut headers) = (answer.status(), headers::back(answer.headers().clone()));
+    let pieces = answer.bytes_stream();
+    let pieces = match echo {
+        Some(echo) => {
+            echo.clean(&mut headers);
+            watched(gate.clone(), to.to_owned(), echo, pieces).boxed()
+        }
+        None => pieces.map_err(Into::into).boxed(),
+    };
+    let pieces = pieces.map(move |piece| match piece {
         Ok(bytes) if gate.came(bytes.len()) => Ok(Frame::data(bytes)),
         Ok(_) => {
             gate.refuse("bytes of answers", Reason::TooMuch);
             Err("the sandbox has had its share".into())
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     });
     let mut response = Response::new(StreamBody::new(pieces).boxed_unsync());
     (*response.status_mut(), *response.headers_mut()) = (status, headers);
     response
+}
+
+type Cut = Box<dyn std::error::Error + Send + Sync>;
+
+/// An answer up to where it shows the credential that it was asked with.
+fn watched(
+    gate: Arc<Gate>,
+    to: String,
+    echo: Echo,
+    pieces: impl Stream<Item = reqwest::Result<Bytes>> + Send + Unpin,
+) -> impl Stream<Item = Result<Bytes, Cut>> + Send {
+    echo.watch(pieces).map(move |piece| {
+        piece.map_err(|why| match why {
+            Watched::Failed(error) => error.into(),
+            Watched::Echoed => {
+                gate.refuse(&to, Reason::Credential);
+                Cut::from(Reason::Credential.to_string())
+            }
+        })
+    })
 }
 
 /// A refusal: noted, and told inside.

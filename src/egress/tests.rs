@@ -8,6 +8,8 @@ use tokio::{
     net::TcpListener,
 };
 
+mod credentials;
+mod proxy;
 mod world;
 
 use world::{Inside, World};

@@ -56,7 +56,7 @@ impl Mirror {
     async fn ask(&self, remote: &Remote, patterns: &[&str]) -> Result<Vec<(String, Sha)>, GitError> {
         let args: Vec<&str> =
             ["ls-remote", "--", remote.url.as_str()].into_iter().chain(patterns.iter().copied()).collect();
-        let printed = git(&self.dir, remote, &args).await?;
+        let printed = git(self, remote, &args).await?;
         if !printed.status.success() {
             return Err(sort(&printed));
         }
@@ -80,7 +80,7 @@ impl Mirror {
                 wanted.iter().map(|name| format!("+{name}:{}", kept_as(remote, name))).collect();
             let args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", remote.url.as_str()];
             let args: Vec<&str> = args.into_iter().chain(specs.iter().map(String::as_str)).collect();
-            let printed = git(&self.dir, remote, &args).await?;
+            let printed = git(self, remote, &args).await?;
             if !printed.status.success() {
                 if printed.stderr.contains(".lock': File exists") {
                     self.sweep().await?;

@@ -237,7 +237,7 @@ impl Local {
 impl Mirror {
     /// A bare repository that somebody else keeps, to be read.
     pub fn at(dir: PathBuf) -> Self {
-        Self { dir, network: std::sync::Arc::default() }
+        Self { dir, proxy: None, network: std::sync::Arc::default() }
     }
 
     /// Uses another repository's objects for as long as both live: what that one holds is never fetched.

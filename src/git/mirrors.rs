@@ -1,6 +1,7 @@
 //! Where mirrors are, how one comes to be, and how work on it gets off the async threads.
 
 use super::GitError;
+use crate::domain::network::Proxy;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Debug)]
 pub struct Mirrors {
     pub(super) root: PathBuf,
+    proxy: Option<Proxy>,
     locks: Arc<Mutex<HashMap<String, Lock>>>,
 }
 
@@ -16,6 +18,8 @@ pub struct Mirrors {
 #[derive(Clone, Debug)]
 pub struct Mirror {
     pub(super) dir: PathBuf,
+    /// What its server is reached by.
+    pub(super) proxy: Option<Proxy>,
     /// One talk with the server at a time: two fetches of one ref would fail each other.
     pub(super) network: Lock,
 }
@@ -36,7 +40,13 @@ const CONFIG: [(&str, &str); 6] = [
 impl Mirrors {
     /// Mirrors below a folder, which is made when it is needed.
     pub fn new(root: PathBuf) -> Self {
-        Self { root, locks: Arc::default() }
+        Self { root, proxy: None, locks: Arc::default() }
+    }
+
+    /// The same, reaching their servers by a proxy, where it is for them.
+    #[must_use]
+    pub fn through(self, proxy: Option<Proxy>) -> Self {
+        Self { proxy, ..self }
     }
 
     /// The mirror under a stable key (the repository's id); made when it is not there.
@@ -53,7 +63,7 @@ impl Mirrors {
         let (network, first) = self.lock(key);
         let _alone = network.lock().await;
         let dir = self.root.join(format!("{key}.git"));
-        let mirror = Mirror { dir: dir.clone(), network: network.clone() };
+        let mirror = Mirror { dir: dir.clone(), proxy: self.proxy.clone(), network: network.clone() };
         if mirror.blocking(|_| Ok(())).await.is_err() {
             // Also where an earlier start was interrupted: to initialise again completes it.
             run_blocking(move || init(&dir)).await?;

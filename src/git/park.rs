@@ -49,7 +49,7 @@ impl Mirror {
         valid(name)?;
         let _alone = self.network.lock().await;
         let args = ["push", "--porcelain", "--no-verify", "--", remote.url.as_str(), spec];
-        let printed = git(&self.dir, remote, &args).await?;
+        let printed = git(self, remote, &args).await?;
         if printed.status.success() { Ok(()) } else { Err(sort(&printed)) }
     }
 }

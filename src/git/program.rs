@@ -3,10 +3,10 @@
 //!
 //! A hostile server can make libgit2 read a pack for ever with a few bytes; a child can be killed.
 
-use super::{GitError, Remote};
+use super::{GitError, Mirror, Remote};
+use crate::domain::network::Proxy;
 use base64::Engine as _;
 use secrecy::ExposeSecret;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -68,7 +68,7 @@ pub(super) struct Printed {
 }
 
 /// Runs git in a mirror against a server. The status is the caller's to judge.
-pub(super) async fn git(dir: &Path, remote: &Remote, args: &[&str]) -> Result<Printed, GitError> {
+pub(super) async fn git(mirror: &Mirror, remote: &Remote, args: &[&str]) -> Result<Printed, GitError> {
     let protocol = protocol(&remote.url)?;
     let mut command = Command::new("/bin/sh");
     command
@@ -78,8 +78,8 @@ pub(super) async fn git(dir: &Path, remote: &Remote, args: &[&str]) -> Result<Pr
         .envs([("PATH", PATH), ("HOME", "/nonexistent"), ("LC_ALL", "C"), ("GIT_DIR", ".")])
         .envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")])
         .envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_ASKPASS", "/bin/false"), ("GIT_LFS_SKIP_SMUDGE", "1")])
-        .envs(configuration(remote, protocol))
-        .current_dir(dir)
+        .envs(configuration(remote, mirror.proxy.as_ref(), protocol))
+        .current_dir(&mirror.dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -174,7 +174,7 @@ fn protocol(url: &Url) -> Result<&'static str, GitError> {
 }
 
 /// `GIT_CONFIG_COUNT` and its pairs: the environment of a process is its owner's alone, its arguments are everybody's.
-fn configuration(remote: &Remote, protocol: &str) -> Vec<(String, String)> {
+fn configuration(remote: &Remote, proxy: Option<&Proxy>, protocol: &str) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> =
         CONFIG.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     pairs.push(("protocol.allow".into(), "never".into()));
@@ -185,6 +185,12 @@ fn configuration(remote: &Remote, protocol: &str) -> Vec<(String, String)> {
         // Bound to the server: a redirect to another one takes nothing along.
         let server = remote.url.origin().ascii_serialization();
         pairs.push((format!("http.{server}/.extraHeader"), format!("Authorization: Basic {basic}")));
+    }
+    let host = remote.url.host_str().unwrap_or_default();
+    if let Some(proxy) = proxy.filter(|proxy| proxy.is_for(host)) {
+        pairs.push(("http.proxy".into(), proxy.url().expose_secret().to_owned()));
+        // As it stands there: a helper that is asked for it would be a program of the machine's.
+        pairs.push(("http.proxyAuthMethod".into(), "basic".into()));
     }
     let count = ("GIT_CONFIG_COUNT".to_owned(), pairs.len().to_string());
     let numbered = pairs.into_iter().enumerate().flat_map(|(n, (name, value))| {

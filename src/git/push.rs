@@ -134,7 +134,7 @@ impl Mirror {
         let lease = format!("--force-with-lease={name}:{}", expected.map_or("", Sha::as_str));
         let lease = if seeded(Fault::PushForced) { "--force".to_owned() } else { lease };
         let args = ["push", "--porcelain", "--no-verify", &lease, "--", remote.url.as_str(), spec];
-        git(&self.dir, remote, &args).await
+        git(self, remote, &args).await
     }
 
     /// Whatever git said, the ref itself says how it ended.

@@ -45,7 +45,7 @@ impl Mirror {
         if !self.blocking(many).await? {
             return Ok(());
         }
-        let printed = git(&self.dir, remote, &["repack", "--quiet", "-d", "--geometric=2"]).await?;
+        let printed = git(self, remote, &["repack", "--quiet", "-d", "--geometric=2"]).await?;
         if !printed.status.success() {
             // The mirror works as before, only slower.
             tracing::warn!(mirror = %self.dir.display(), why = words(&printed.stderr), "cannot repack");
@@ -133,7 +133,7 @@ impl Mirror {
         // It talks to nobody; that nobody has to have an address.
         let nobody = url::Url::parse("https://localhost/").map_err(|e| GitError::Other(e.to_string()))?;
         let remote = Remote { url: nobody, token: None };
-        let printed = git(&self.dir, &remote, &["gc", "--quiet", UNNAMED]).await?;
+        let printed = git(self, &remote, &["gc", "--quiet", UNNAMED]).await?;
         match printed.status.success() {
             true => Ok(()),
             false => Err(GitError::Other(words(&printed.stderr))),

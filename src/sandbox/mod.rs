@@ -2,10 +2,12 @@
 //! engine.
 
 mod docker;
+mod kept;
 mod local;
 mod pump;
 
 pub use docker::{DockerProvider, DockerSettings};
+pub use kept::{Kept, Writing};
 pub use local::LocalProvider;
 
 use crate::domain::{Epoch, SessionId, repo_config::Service};
@@ -30,6 +32,10 @@ pub trait Sandbox: Send + Sync {
     fn workspace(&self) -> &str;
     /// One short phrase for people: `docker, no network, uid 10001`.
     fn describe(&self) -> String;
+    /// The image it was made of, by its content; `None` where it is made of the machine itself.
+    fn image(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// What is run.

@@ -5,6 +5,7 @@
 
 pub mod egress;
 pub mod init;
+pub mod installed;
 pub mod mcp;
 pub mod probe;
 pub mod seed;

@@ -18,7 +18,8 @@ pub(super) async fn run(parts: Parts, shutdown: CancellationToken) {
     loop {
         let tidied = async {
             rows(&parts).await?;
-            checkpoints(&parts).await
+            checkpoints(&parts).await?;
+            installed(&parts).await
         };
         match shutdown.run_until_cancelled(tidied).await {
             Some(Err(error)) => {
@@ -70,6 +71,16 @@ async fn checkpoints(parts: &Parts) -> anyhow::Result<()> {
         if over.len() == sessions.len() {
             mirror.collect().await?;
         }
+    }
+    Ok(())
+}
+
+/// What repositories had installed and nobody has used for long.
+async fn installed(parts: &Parts) -> anyhow::Result<()> {
+    let Some(kept) = &parts.kept else { return Ok(()) };
+    let removed = kept.tidy().await?;
+    if removed > 0 {
+        tracing::info!(removed, "what was installed and is not used any more was removed");
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ use crate::{
     egress::Upstream,
     git::{GitError, Mirror, Mirrors, Remote},
     github::{App, GitHub, GitHubError, Repository, Scope},
-    sandbox::{Provider, SandboxError},
+    sandbox::{Kept, Provider, SandboxError},
     store::{DiskMark, Store, StoreError},
 };
 use std::{sync::Arc, time::Duration};
@@ -55,6 +55,8 @@ pub struct Parts {
     pub mirrors: Mirrors,
     /// Where rounds run.
     pub sandboxes: Provider,
+    /// What repositories had installed, where it is kept.
+    pub kept: Option<Kept>,
     /// How a sandbox's requests reach the world.
     pub upstream: Upstream,
     /// What thinks.

@@ -45,7 +45,10 @@ fn a_repositorys_file_is_checked_where_it_stands() {
     );
     let (status, out, errors) = check(services, &[]);
     assert_eq!((status, errors.as_str()), (0, ""));
-    assert!(out.contains("services       db (postgres:16)\nsetup          make deps"), "{out}");
+    assert!(
+        out.contains("services       db (postgres:16)\ndependencies   none\nsetup          make deps"),
+        "{out}"
+    );
     let (status, out, _) = check("rounds: 9\n", &["--within", "server.toml"]);
     assert!(status == 0 && out.contains("rounds         7 a request"), "{out}");
 }

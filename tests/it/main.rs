@@ -21,6 +21,7 @@ mod keeping_up;
 mod labels;
 mod life;
 mod main_job;
+mod network;
 mod observe;
 mod operations;
 mod people;

@@ -147,6 +147,10 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 async fn run_of(mut command: tokio::process::Command) -> Out {
+    output_of(&mut command).await
+}
+
+async fn output_of(command: &mut tokio::process::Command) -> Out {
     let done = tokio::time::timeout(LONGEST, command.output()).await.expect("it ends").unwrap();
     Out {
         code: done.status.code().unwrap_or(-1),
@@ -482,6 +486,42 @@ async fn the_check_runs_where_it_reaches_nothing() {
     let out = desk.run(&check, &["--json", "Mend the sum"]).await;
     assert_eq!(out.code, 0, "{}\n{}", out.stdout, out.stderr);
     desk.nothing_is_left();
+}
+
+/// What the repository's own configuration names runs beside the check too; where there can be none, the run says so and begins
+/// nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn services_run_beside_the_check() {
+    use crate::services::{IMAGE, POSTGRES};
+    let desk = Desk::new().await;
+    let config = format!(
+        "services:\n  db:\n    image: {IMAGE}\n    user: 999\n    command: [sh, -c, '{POSTGRES}']\n    \
+         health: {{ command: 'psql -h 127.0.0.1 -U postgres -c \"select 1\"' }}\n"
+    );
+    let sum = ("src/sum.sh", "echo $(($1 - $2))\n");
+    desk.lay(&[("README.md", "# sums\n"), sum, (".github/fixpoint.yml", &config)]);
+    let mut local = desk.command(CHECK, &["--sandbox", "local", "Mend the sum"]);
+    let out = run_of_allowing(&mut local, IMAGE).await;
+    assert!(out.code != 0 && out.stderr.contains("asks for services (db)"), "{}\n{}", out.stdout, out.stderr);
+    assert!(desk.emulator.model().shown().is_empty());
+
+    if crate::services::provider("run").await.is_none() {
+        return;
+    }
+    fs::remove_dir_all(desk.state()).unwrap();
+    desk.model_mends_in_round_two();
+    let check = format!("psql -h 127.0.0.1 -U postgres -Atc 'select 40 + 2' | grep 42 || exit 77; {CHECK}");
+    let mut contained =
+        desk.command(&check, &["--sandbox", "docker", "--image", IMAGE, "--json", "Mend the sum"]);
+    let out = run_of_allowing(&mut contained, IMAGE).await;
+    assert_eq!(out.code, 0, "{}\n{}", out.stdout, out.stderr);
+    desk.nothing_is_left();
+}
+
+/// A run by somebody who allows this image for services.
+async fn run_of_allowing(command: &mut tokio::process::Command, image: &str) -> Out {
+    command.env("FIXPOINT_SANDBOX_SERVICES", image);
+    output_of(command).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

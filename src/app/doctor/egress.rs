@@ -17,11 +17,21 @@ pub(super) async fn reachable(patient: &Patient) -> Vec<Finding> {
     }
     // A list that cannot be read was told with the configuration.
     let Ok(list) = AllowList::parse(&config.egress.allow) else { return Vec::new() };
-    let mut found = match list.rules().len() {
-        0 => Finding::ok(SUBJECT, "sandboxes reach nothing"),
-        1 => Finding::ok(SUBJECT, "sandboxes reach 1 destination"),
-        more => Finding::ok(SUBJECT, format!("sandboxes reach {more} destinations")),
+    let proxy = config.proxy().ok().flatten();
+    let mut said = match list.rules().len() {
+        0 => "sandboxes reach nothing".to_owned(),
+        1 => "sandboxes reach 1 destination".to_owned(),
+        more => format!("sandboxes reach {more} destinations"),
     };
+    match config.egress.credentials.len() {
+        0 => {}
+        1 => said += ", with a credential that stays on this machine",
+        more => said += &format!(", with {more} credentials that stay on this machine"),
+    }
+    if let Some(proxy) = &proxy {
+        said += &format!(", by the proxy {}", proxy.address());
+    }
+    let mut found = Finding::ok(SUBJECT, said);
     let missing: Vec<Mirror> = mirrors().await.into_iter().filter(|mirror| !is_on(&list, mirror)).collect();
     if !missing.is_empty() {
         found = found.mend(
@@ -33,7 +43,8 @@ pub(super) async fn reachable(patient: &Patient) -> Vec<Finding> {
     }
     let mut all = vec![found];
     for rule in list.rules() {
-        all.extend(closed(rule).await);
+        let by_proxy = proxy.as_ref().is_some_and(|proxy| proxy.is_for(rule.to.host()));
+        all.extend(closed(rule, by_proxy).await);
     }
     all
 }
@@ -42,10 +53,13 @@ fn is_on(list: &AllowList, mirror: &Mirror) -> bool {
     mirror.entry.parse::<Rule>().is_ok_and(|rule| list.connect(&rule.to).is_ok())
 }
 
-/// An entry that would be refused for its address, or leads nowhere.
-async fn closed(rule: &Rule) -> Option<Finding> {
+/// An entry that would be refused for its address, or leads nowhere. What a proxy is asked for, it may alone be able to resolve.
+async fn closed(rule: &Rule, by_proxy: bool) -> Option<Finding> {
     let to: &Destination = &rule.to;
     let Ok(addresses) = tokio::net::lookup_host((to.host(), to.port())).await else {
+        if by_proxy {
+            return None;
+        }
         return Some(
             Finding::warn(SUBJECT, format!("{to} has no address here"))
                 .mend("look whether it is spelt rightly"),

@@ -53,7 +53,7 @@ async fn worked(runner: &Runner, inputs: &Inputs) -> anyhow::Result<app::Action>
     logging::start(&config.log)?;
     let shutdown = CancellationToken::new();
     tokio::spawn(cancelled(shutdown.clone()));
-    Box::pin(app::action(&config, (runner, inputs), app::http_client()?, shutdown)).await
+    Box::pin(app::action(&config, (runner, inputs), app::http_client(config.proxy()?)?, shutdown)).await
 }
 
 /// A cancelled job is interrupted, and killed ten seconds later: its sandbox must not outlive it.

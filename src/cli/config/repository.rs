@@ -61,6 +61,7 @@ fn lines(holds: &Effective) -> Vec<(&'static str, String)> {
         ("model", format!("{}; --model may choose {}", own(&holds.model), some(&holds.models, "no other"))),
         ("image", own(&holds.image)),
         ("services", services(holds)),
+        ("dependencies", dependencies(holds)),
         ("setup", some(&holds.setup, "none")),
         ("rounds", format!("{} a request", holds.limits.rounds)),
         (
@@ -106,6 +107,11 @@ fn some(names: &[String], none: &str) -> String {
 fn services(holds: &Effective) -> String {
     let each = holds.services.iter().map(|service| format!("{} ({})", service.name, service.image));
     some(&each.collect::<Vec<_>>(), "none")
+}
+
+fn dependencies(holds: &Effective) -> String {
+    let Some(wanted) = &holds.dependencies else { return "none".to_owned() };
+    format!("{}; kept until {} changes", wanted.install.join(", "), wanted.files.join(" or "))
 }
 
 fn checks(checks: &repo_config::Checks) -> String {

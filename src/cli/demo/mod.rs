@@ -158,7 +158,7 @@ async fn start(
     wanted: Option<Sandbox>,
     story: &mut Story,
 ) -> anyhow::Result<(Running, String)> {
-    let http = app::http_client()?;
+    let http = app::http_client(config.proxy()?)?;
     if wanted != Some(Sandbox::Local) {
         config.sandbox.kind = Engine::Docker;
         let ready = async {

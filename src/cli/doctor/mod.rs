@@ -82,9 +82,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn patient(args: Args, config: Config) -> anyhow::Result<Patient> {
     Ok(Patient {
         profile: args.profile.unwrap_or(config.profile),
+        http: app::http_client(config.proxy()?)?,
         config,
         file: config::file(&args.flags),
-        http: app::http_client()?,
         repositories: args.repo,
         ask_model: args.model,
         redeliver: args.redeliver,

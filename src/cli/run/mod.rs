@@ -143,7 +143,7 @@ async fn worked(
 ) -> anyhow::Result<end::End> {
     let mut forge = Forge::start(place, run).await?;
     setup::for_forge(&mut config, &forge, run, args.check_timeout);
-    let http = app::http_client()?;
+    let http = app::http_client(config.proxy()?)?;
     let check = (args.check.as_str(), args.check_timeout);
     let at = (forge.git.clone(), forge.id);
     let parts = app::terminal(&config, &http, &place.local, at, check).await?;

@@ -1,7 +1,7 @@
 //! `--pr`: the branch is pushed as the person would push it, and a pull request opened with a token of theirs.
 
 use super::{end::End, place::Place};
-use crate::{app, config};
+use crate::{app, config, domain::network::Proxy};
 use anyhow::{Context, bail};
 use secrecy::SecretString;
 use url::Url;
@@ -12,6 +12,7 @@ pub(super) struct Publish {
     repository: (String, String),
     api: Url,
     web: Url,
+    proxy: Option<Proxy>,
 }
 
 impl Publish {
@@ -34,7 +35,7 @@ impl Publish {
             format!("--pr finds no OWNER/NAME in the address of `origin`, {shown}")
         })?;
         let (api, web) = (config.github.api_url.clone(), config.github.web_url.clone());
-        Ok(Self { token, repository, api, web })
+        Ok(Self { token, repository, api, web, proxy: config.proxy()? })
     }
 
     /// Pushes and opens, where there is something to be looked at; gives the address.
@@ -54,8 +55,8 @@ impl Publish {
             title: &title,
             body: &body,
         };
-        let (_, url) =
-            app::open_pull(app::http_client()?, wish).await.context("the branch is pushed, but")?;
+        let http = app::http_client(self.proxy)?;
+        let (_, url) = app::open_pull(http, wish).await.context("the branch is pushed, but")?;
         Ok(Some(url))
     }
 }

@@ -125,6 +125,8 @@ pub(super) fn for_forge(config: &mut Config, forge: &Forge, run: &Run, check: Du
     config.command = format!("run-{}", uuid::Uuid::new_v4().simple());
     // The branch is shown before anybody else can see it.
     config.publish.mode = PublishMode::Auto;
+    // The folder is this run's alone: no other sandbox would ever find what one installed.
+    config.sandbox.installed = 0;
     config.limits.settle = SETTLE;
     config.limits.ci_wait = check + CHECK_GRACE;
 }

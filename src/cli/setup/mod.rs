@@ -11,6 +11,7 @@ use crate::{
         mirrors::{Mirror, mirrors},
         setup::{App, Made, Plan},
     },
+    config,
     domain::access::Profile,
 };
 use anyhow::{Context, bail};
@@ -163,7 +164,7 @@ async fn headless(args: &Args, plan: &Plan, files: Written<'_>) -> anyhow::Resul
 
 /// From the code to the written files.
 async fn take(args: &Args, plan: &Plan, (files, mirrors): Written<'_>, code: &str) -> anyhow::Result<App> {
-    let app = plan.exchange(code, app::http_client()?).await?;
+    let app = plan.exchange(code, app::http_client(config::proxy_of_environment()?)?).await?;
     files.write(&app, plan, mirrors, args.force).with_context(|| {
         let at = app.settings.as_ref().map(ToString::to_string).unwrap_or_default();
         format!(
@@ -182,7 +183,7 @@ async fn existing(args: &Args, plan: &Plan, id: &str, (files, mirrors): Written<
         bail!("{} is too large for a private key", key.display());
     }
     let text = std::fs::read_to_string(key).with_context(|| format!("{} cannot be read", key.display()))?;
-    let app = plan.existing(id, text.into(), app::http_client()?).await?;
+    let app = plan.existing(id, text.into(), app::http_client(config::proxy_of_environment()?)?).await?;
     files.write(&app, plan, mirrors, args.force)?;
     Ok(app)
 }

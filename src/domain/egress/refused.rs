@@ -27,6 +27,8 @@ pub enum Reason {
     Address,
     /// A cap on bytes or on connections.
     TooMuch,
+    /// The answer showed the credential that the host had added.
+    Credential,
 }
 
 impl fmt::Display for Reason {
@@ -39,6 +41,7 @@ impl fmt::Display for Reason {
             Self::NotTls => "no TLS",
             Self::Address => "its address is not public",
             Self::TooMuch => "too much",
+            Self::Credential => "its answer shows the credential that it was asked with",
         })
     }
 }

@@ -1,8 +1,8 @@
 //! What holds in a repository: the operator's bounds, the repository's wishes within them, and whether anybody may read it.
 
 use super::{
-    Mistake, PATH, People, Publish, Read, RepoConfig, Rerun, SecondPerson, Service, Title, Update,
-    settings::PathSettings, shown, words::Glob, words::Name,
+    Dependencies, Mistake, PATH, People, Publish, Read, RepoConfig, Rerun, SecondPerson, Service, Title,
+    Update, settings::PathSettings, shown, words::Glob, words::Name,
 };
 use crate::domain::{
     Actor, Limits, Number,
@@ -65,6 +65,8 @@ pub struct Effective {
     pub image: Option<String>,
     /// What runs beside the sandbox.
     pub services: Vec<Service>,
+    /// What is installed before the agent begins.
+    pub dependencies: Option<Dependencies>,
     /// Commands that are run before the agent begins.
     pub setup: Vec<String>,
     /// What its sandbox may reach.
@@ -190,6 +192,7 @@ impl Effective {
             models,
             image,
             services,
+            dependencies: wishes.dependencies.as_ref().map(Dependencies::of),
             setup: wishes.setup.iter().flatten().map(|line| line.get().to_owned()).collect(),
             reachable,
             limits: limits(&wishes, &operator.limits),

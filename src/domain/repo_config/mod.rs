@@ -5,6 +5,7 @@
 //! allows. What cannot be read is told with line and column, all mistakes at once.
 
 mod de;
+mod dependencies;
 mod effective;
 mod service_words;
 mod services;
@@ -15,6 +16,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use dependencies::{Dependencies, DependencySettings, Key, Place};
 pub use effective::{Ask, Autofix, Checks, Effective, Labels, Operator};
 pub use service_words::{Folder, Line, Port, Seconds, Tries, UserNumber, Value, Variable, Word};
 pub use services::{Health, HealthSettings, SANDBOX_USER, SERVICE_USER, Service, ServiceSettings};

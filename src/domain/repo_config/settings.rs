@@ -1,6 +1,7 @@
 //! The settings, each declared once. Their comments are what an editor shows beside them: the schema is made of these types.
 
 use super::{
+    dependencies::DependencySettings,
     service_words::{Line, Word},
     services::{MOST_COMMANDS, MOST_SERVICES, ServiceSettings},
     words::{self, Glob, Instructions, Login, Money, Name, Rounds, Title},
@@ -28,6 +29,8 @@ pub struct RepoConfig {
     #[serde(deserialize_with = "services")]
     #[schemars(extend("maxProperties" = MOST_SERVICES))]
     pub services: Option<BTreeMap<Word, ServiceSettings>>,
+    /// What the tests need installed: kept until one of the files that decide it changes. Default: nothing.
+    pub dependencies: Option<DependencySettings>,
     /// Commands for `sh` that are run in the checked-out repository before the agent begins. Default: none.
     #[serde(deserialize_with = "commands")]
     #[schemars(length(max = MOST_COMMANDS))]

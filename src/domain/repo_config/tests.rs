@@ -1,8 +1,8 @@
 //! What a repository can get wrong, and that it never gets more than the operator allows.
 
 use super::{
-    Ask, EXAMPLE, Effective, Health, LARGEST, Mistake, Operator, PATH, People, Publish, Read, RepoConfig,
-    Rerun, SecondPerson, Service, Update, read, schema,
+    Ask, Dependencies, EXAMPLE, Effective, Health, LARGEST, Mistake, Operator, PATH, People, Publish, Read,
+    RepoConfig, Rerun, SecondPerson, Service, Update, read, schema,
 };
 use crate::domain::{
     Actor, Limits, Number, UserId,
@@ -199,6 +199,7 @@ services:
     writable: [/var/log/db/]
     ports: [5432]
     health: { command: pg_isready, interval: 2, retries: 5 }
+dependencies: { files: [Cargo.lock], install: [cargo fetch] }
 setup: [make deps]
 rounds: 2
 budget: { request: $1.50, day: 3 }
@@ -234,6 +235,8 @@ instructions: |
         health: Some(health),
     };
     assert_eq!((found.services.clone(), found.setup.clone()), (vec![db], words(&["make deps"])));
+    let dependencies = Dependencies { install: words(&["cargo fetch"]), files: words(&["Cargo.lock"]) };
+    assert_eq!(found.dependencies, Some(dependencies));
     assert_eq!(
         (found.limits.rounds, found.limits.request_micros, found.day_micros),
         (2, 1_500_000, 3_000_000)
@@ -264,6 +267,8 @@ instructions: |
 
 #[test]
 fn services_and_commands_are_few() {
+    let empty = mistakes("dependencies: { install: [make], files: [] }");
+    assert!(empty.contains(&"f:1:41: at least one entry is expected".to_owned()), "{empty:?}");
     let many = |n: usize| (0..n).map(|n| format!("  s{n}: {{ image: 'postgres:16' }}\n")).collect::<String>();
     assert_eq!(effective(&format!("services:\n{}", many(4))).services.len(), 4);
     assert_eq!(mistakes(&format!("services:\n{}", many(5))), ["f:2:3: 5 entries are too many: at most 4"]);

@@ -1,7 +1,7 @@
 //! A server of the world, and a sandbox's end of the stream.
 
 use super::*;
-use tokio::{net::TcpStream, sync::Mutex};
+use tokio::sync::Mutex;
 
 /// Names of these tests: one that leads to this machine, one to a cloud's credentials, one to both a public address and here.
 pub(super) fn resolver() -> Resolver {
@@ -23,8 +23,11 @@ pub(super) fn way(allow: &[&str]) -> Way {
 
 fn way_with(allow: &[&str], local: Option<Local>) -> Way {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let allow = AllowList::parse(allow).unwrap();
-    Way::new(allow, Upstream::new(resolver()).unwrap(), local, Duration::from_secs(60)).unwrap()
+    way_over(allow, Upstream::new(resolver()).unwrap(), local)
+}
+
+pub(super) fn way_over(allow: &[&str], upstream: Upstream, local: Option<Local>) -> Way {
+    Way::new(AllowList::parse(allow).unwrap(), upstream, local, Duration::from_secs(60)).unwrap()
 }
 
 /// A server that says what it was asked, byte by byte.
@@ -36,6 +39,15 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// The same over TLS, under a certificate of this authority for that host.
+    pub(super) async fn start_tls(authority: &Authority, host: &str) -> Self {
+        Self::start_with(Some(tokio_rustls::TlsAcceptor::from(authority.server(host).unwrap()))).await
+    }
+
+    async fn start_with(tls: Option<tokio_rustls::TlsAcceptor>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -43,10 +55,20 @@ impl World {
         let (kept, counted) = (heads.clone(), open.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (kept, counted) = (kept.clone(), counted.clone());
+                let (kept, counted, tls) = (kept.clone(), counted.clone(), tls.clone());
                 tokio::spawn(async move {
                     counted.fetch_add(1, Ordering::SeqCst);
-                    let _ = answer(stream, &kept).await;
+                    let _ = match tls {
+                        Some(tls) => match tls.accept(stream).await {
+                            Ok(mut stream) => {
+                                let answered = answer(&mut stream, &kept).await;
+                                let _ = stream.shutdown().await;
+                                answered
+                            }
+                            Err(error) => Err(error),
+                        },
+                        None => answer(stream, &kept).await,
+                    };
                     counted.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -60,6 +82,11 @@ impl World {
         let line =
             |head: &Vec<u8>| String::from_utf8_lossy(head).lines().next().unwrap_or_default().to_owned();
         heads.iter().map(line).map(|line| line.trim_end_matches(" HTTP/1.1").to_owned()).collect()
+    }
+
+    /// All that it was asked, as it came.
+    pub(super) async fn heads(&self) -> Vec<String> {
+        self.heads.lock().await.iter().map(|head| String::from_utf8_lossy(head).into_owned()).collect()
     }
 
     /// The first bytes of its only connection.
@@ -84,7 +111,10 @@ impl World {
     }
 }
 
-async fn answer(mut stream: TcpStream, heads: &Mutex<Vec<Vec<u8>>>) -> std::io::Result<()> {
+async fn answer(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    heads: &Mutex<Vec<Vec<u8>>>,
+) -> std::io::Result<()> {
     let mut head = Vec::new();
     let mut piece = [0; 4096];
     while !head.windows(4).any(|w| w == b"\r\n\r\n") && head.first() != Some(&0x16) {
@@ -95,7 +125,15 @@ async fn answer(mut stream: TcpStream, heads: &Mutex<Vec<Vec<u8>>>) -> std::io::
         head.extend_from_slice(&piece[..n]);
     }
     heads.lock().await.push(head.clone());
-    if head.starts_with(b"GET /redirect") {
+    if head.starts_with(b"GET /quiet") {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nquiet").await?;
+    } else if head.starts_with(b"GET /header") {
+        let text = String::from_utf8_lossy(&head).to_lowercase();
+        let line = text.lines().find_map(|line| line.strip_prefix("authorization: ")).unwrap_or_default();
+        let said =
+            format!("HTTP/1.1 200 OK\r\nX-Echo: {line}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        stream.write_all(said.as_bytes()).await?;
+    } else if head.starts_with(b"GET /redirect") {
         stream
             .write_all(b"HTTP/1.1 302 Found\r\nLocation: http://other.test/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
             .await?;
@@ -128,8 +166,11 @@ impl Inside {
     }
 
     pub(super) async fn open_with(allow: &[&str], local: Option<Local>) -> Self {
+        Self::over(way_with(allow, local)).await
+    }
+
+    pub(super) async fn over(way: Way) -> Self {
         use tokio_util::compat::TokioAsyncReadCompatExt;
-        let way = way_with(allow, local);
         let (host, mut agent) = tokio::io::duplex(64 << 10);
         agent.write_all(wire::READY.as_bytes()).await.unwrap();
         let (stdout, stdin) = tokio::io::split(host);
@@ -180,13 +221,17 @@ impl Inside {
 
     /// A page by TLS: connected to `to`, greeted as `greeting`, asked of `host`. Its certificate is not looked at.
     pub(super) async fn ask_by_tls(&self, to: &str, greeting: &str, host: &str) -> String {
+        let question = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        self.ask_in_tunnel(to, greeting, &question).await
+    }
+
+    /// Anything by TLS.
+    pub(super) async fn ask_in_tunnel(&self, to: &str, greeting: &str, question: &str) -> String {
         let stream = self.tunnel(&format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\n\r\n")).await;
         let connector = tokio_rustls::TlsConnector::from(Arc::new(careless()));
         let name = rustls::pki_types::ServerName::try_from(greeting.to_owned()).unwrap();
         let mut tls = connector.connect(name, stream).await.unwrap();
-        tls.write_all(format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())
-            .await
-            .unwrap();
+        tls.write_all(question.as_bytes()).await.unwrap();
         let mut said = Vec::new();
         let _ = tls.read_to_end(&mut said).await;
         String::from_utf8_lossy(&said).into_owned()

@@ -2,7 +2,9 @@
 //! only warns.
 
 use crate::sandbox::SandboxError;
-use bollard::models::{ContainerCreateBody, ContainerInspectResponse, HostConfig, SystemInfo};
+use bollard::models::{
+    ContainerCreateBody, ContainerInspectResponse, HostConfig, HostConfigCgroupnsModeEnum, SystemInfo,
+};
 
 /// Whether a container is what was asked for, but for its mounts.
 ///
@@ -55,13 +57,16 @@ fn namespaces(asked: &HostConfig, made: &HostConfig) -> Result<(), SandboxError>
     let own = namespaces
         .into_iter()
         .all(|(asked, made)| made.iter().all(|m| !shares(&m) || Some(m) == asked.as_ref()));
-    must(own, "every namespace its own")
+    let groups = made.cgroupns_mode == Some(HostConfigCgroupnsModeEnum::HOST);
+    must(own && !groups, "every namespace its own")
 }
 
 fn limits(asked: &HostConfig, made: &HostConfig) -> Result<(), SandboxError> {
     must(made.pids_limit == asked.pids_limit, "the limit of processes")?;
     must(made.memory == asked.memory, "the limit of memory")?;
     must(made.oom_kill_disable != Some(true), "an end for whoever takes more memory")?;
+    let favoured = made.oom_score_adj.is_some_and(|adjustment| adjustment < 0);
+    must(!favoured, "no favour before the machine's own processes where memory is short")?;
     must(made.nano_cpus == asked.nano_cpus, "the limit of processor time")?;
     let log = |host: &HostConfig| host.log_config.as_ref().and_then(|log| log.typ.clone());
     must(log(made) == log(asked), "no log on the machine's disk")

@@ -7,8 +7,8 @@ use crate::{
     toolbox::wire::egress,
 };
 use bollard::models::{
-    ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigLogConfig, Mount,
-    MountTmpfsOptions, MountType, ResourcesUlimits,
+    ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum,
+    HostConfigLogConfig, Mount, MountTmpfsOptions, MountType, ResourcesUlimits,
 };
 use std::collections::HashMap;
 
@@ -120,6 +120,8 @@ impl Asked<'_> {
             readonly_rootfs: Some(true),
             runtime: self.runtime.map(str::to_owned),
             ipc_mode: Some("private".into()),
+            // Nothing is seen of where the machine keeps its control groups, also where an engine's default is the machine's own.
+            cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
             pids_limit: Some(i64::from(spec.pids + self.own_kernel())),
             nano_cpus: Some(nano(spec.cpus)),
             memory: Some(self.memory()),
@@ -207,7 +209,12 @@ impl Asked<'_> {
 
     /// No folder of the machine, by whichever of the three ways it can be asked for.
     fn only_our_binds(&self, made: &HostConfig) -> bool {
-        let ours = |bind: &String| bind.starts_with(&format!("{}:", self.volume)) && bind.ends_with(":ro");
+        // Podman tells a volume so, with more words: `NAME:/PATH:ro,rprivate,nosuid,nodev,rbind`.
+        let ours = |bind: &String| {
+            let rest = bind.strip_prefix(self.volume).and_then(|rest| rest.strip_prefix(':'));
+            let words = rest.and_then(|rest| rest.rsplit(':').next()).unwrap_or_default();
+            words.split(',').any(|word| word == "ro")
+        };
         made.volumes_from.iter().flatten().next().is_none() && made.binds.iter().flatten().all(ours)
     }
 

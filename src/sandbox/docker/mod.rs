@@ -169,6 +169,8 @@ impl Drop for Held {
 struct DockerSandbox {
     held: Held,
     services: Vec<Held>,
+    /// Its image's id, a hash of its content.
+    image: Option<String>,
     /// The first process's standard input: when this process is gone it closes, and the container ends.
     _lifeline: std::sync::Mutex<Pin<Box<dyn AsyncWrite + Send>>>,
 }
@@ -196,6 +198,10 @@ impl Sandbox for DockerSandbox {
         let runtime = self.held.provider.settings.runtime.as_ref();
         let runtime = runtime.map(|name| format!(" on {name}")).unwrap_or_default();
         format!("docker{runtime}, no network, uid {UID}")
+    }
+
+    fn image(&self) -> Option<&str> {
+        self.image.as_deref()
     }
 }
 

@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{domain::repo_config::Service, sandbox::SandboxError};
 use bollard::models::{
-    ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigLogConfig,
+    ContainerCreateBody, ContainerInspectResponse, HealthConfig, HostConfig, HostConfigCgroupnsModeEnum,
+    HostConfigLogConfig,
 };
 use std::collections::{BTreeSet, HashMap};
 
@@ -65,6 +66,7 @@ impl Beside<'_> {
             // sandbox ends its services, also where this program is no longer there to do it.
             pid_mode: shared,
             ipc_mode: Some("private".into()),
+            cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
             cap_drop: Some(vec!["ALL".into()]),
             security_opt: Some(vec!["no-new-privileges:true".into()]),
             privileged: Some(false),

@@ -70,7 +70,12 @@ impl DockerProvider {
             over.cancel();
         });
         let services = self.beside(&asked, &held.id).await?;
-        Ok(DockerSandbox { held, services, _lifeline: std::sync::Mutex::new(attached.input) })
+        Ok(DockerSandbox {
+            held,
+            services,
+            image: made.image,
+            _lifeline: std::sync::Mutex::new(attached.input),
+        })
     }
 
     pub(super) async fn create(
@@ -85,7 +90,7 @@ impl DockerProvider {
         };
         let made = match create().await {
             // Left by a start of this very epoch that was interrupted.
-            Err(error) if status(&error) == Some(409) => {
+            Err(error) if is_taken(&error) => {
                 self.remove(name).await?;
                 create().await
             }
@@ -112,6 +117,16 @@ impl DockerProvider {
         let options =
             AttachContainerOptionsBuilder::default().stream(true).stdin(stdin).stdout(true).stderr(true);
         self.docker.attach_container(id, Some(options.build())).await.map_err(engine)
+    }
+}
+
+/// Is the name in use? Podman says so with the status of any other trouble.
+fn is_taken(error: &Error) -> bool {
+    match error {
+        Error::DockerResponseServerError { status_code: 500, message } => {
+            message.contains("name") && message.contains("is already in use")
+        }
+        error => status(error) == Some(409),
     }
 }
 

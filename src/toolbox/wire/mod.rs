@@ -6,15 +6,18 @@
 mod change;
 pub mod egress;
 mod frame;
+mod installed;
 
 pub use change::{Caps, Change, Skipped, Snapshot, Why};
 pub(crate) use change::{put, put_skipped};
+pub(crate) use installed::{Incoming, Outgoing};
+pub use installed::{pack_arguments, receive_pack, unpack, unpack_arguments};
 
 use crate::domain::Sha;
 use frame::Kind;
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The most of a sentence that a toolbox may answer with.
 const SENTENCE: usize = 4 << 10;
@@ -93,8 +96,18 @@ where
     W: AsyncWrite + Unpin + ?Sized,
     R: AsyncRead + Unpin + ?Sized,
 {
+    hand_over(stdin, stdout, &mut &*pack).await
+}
+
+/// Sends a long stream, then waits for the answer.
+async fn hand_over<W, R, F>(stdin: &mut W, stdout: &mut R, from: &mut F) -> Result<(), WireError>
+where
+    W: AsyncWrite + Unpin + ?Sized,
+    R: AsyncRead + Unpin + ?Sized,
+    F: AsyncRead + Unpin + ?Sized,
+{
     // A toolbox that refuses early closes its end: its sentence says more than the broken pipe.
-    let sent = send(stdin, pack).await;
+    let sent = send(stdin, from).await;
     let answered = receive_end(stdout).await;
     match (sent, answered) {
         (Err(sent), Err(WireError::Truncated)) => Err(sent),
@@ -121,10 +134,19 @@ where
     }
 }
 
-async fn send<W: AsyncWrite + Unpin + ?Sized>(to: &mut W, bytes: &[u8]) -> Result<(), WireError> {
-    for piece in bytes.chunks(PIECE) {
+async fn send<W, F>(to: &mut W, from: &mut F) -> Result<(), WireError>
+where
+    W: AsyncWrite + Unpin + ?Sized,
+    F: AsyncRead + Unpin + ?Sized,
+{
+    let mut piece = Vec::with_capacity(PIECE);
+    loop {
+        piece.clear();
+        if (&mut *from).take(PIECE as u64).read_to_end(&mut piece).await? == 0 {
+            break;
+        }
         to.write_all(&frame::header(Kind::Data, piece.len())?).await?;
-        to.write_all(piece).await?;
+        to.write_all(&piece).await?;
     }
     to.write_all(&frame::header(Kind::End, 0)?).await?;
     Ok(to.flush().await?)

@@ -2,6 +2,7 @@
 
 mod around;
 mod change;
+mod dependencies;
 mod handed;
 mod open;
 mod ready;

@@ -3,7 +3,7 @@
 use super::{
     Change, End, Finish, GRACE,
     change::{Ruled, Said},
-    offer, ready, task, way,
+    dependencies, offer, ready, task, way,
 };
 use crate::{
     agent::{self, Message, Record, Stop, Task, Turn, Workspace},
@@ -176,6 +176,7 @@ impl Round {
 
     async fn set_up(&self) -> Result<(), String> {
         let caps = wire::Caps::from(&loose(&self.change.parts.settings.limits));
+        dependencies::install(&self.change, self.sandbox.as_ref(), &self.host.seeded, &caps).await?;
         ready::set_up(self.sandbox.as_ref(), &self.change.parts.house.holds.setup, &caps).await
     }
 
@@ -249,7 +250,8 @@ async fn open_sandbox(
     change: &Change,
     tree: Option<&Sha>,
 ) -> Result<(Arc<dyn Sandbox>, Option<way::Open>), Opening> {
-    let (parts, start) = (driver.parts.clone(), &change.start);
+    let (mut parts, start) = (driver.parts.clone(), &change.start);
+    parts.upstream = parts.upstream.of(&change.state.facts.repo.to_string());
     let size = &parts.settings.sandbox;
     let spec = Spec {
         session: driver.lease.session,

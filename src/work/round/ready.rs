@@ -13,7 +13,7 @@ use crate::{
 use std::{collections::VecDeque, time::Duration};
 use tokio::io::AsyncReadExt;
 
-/// All commands of a set-up together.
+/// All commands of a set-up together, or of an installation.
 pub(super) const SETUP: Duration = Duration::from_secs(600);
 
 /// After a command has ended its last words may still be on their way; a child that it left behind may hold its output open for
@@ -43,11 +43,24 @@ pub(super) fn unusable(error: &SandboxError) -> Opening {
     }
 }
 
-/// Runs the commands of a set-up one after another, each in a `sh` of its own at the repository's root.
+/// Runs the commands of a set-up.
 ///
 /// # Errors
 /// Markdown of one paragraph: which command failed and how, or what it left behind.
 pub(super) async fn set_up(sandbox: &dyn Sandbox, commands: &[String], caps: &Caps) -> Result<(), String> {
+    if commands.is_empty() {
+        return Ok(());
+    }
+    run_all(sandbox, commands, "The set-up").await?;
+    nothing_left(sandbox, caps, "The set-up").await
+}
+
+/// Runs commands one after another, each in a `sh` of its own at the repository's root. `whose` begins the sentence where one
+/// fails.
+///
+/// # Errors
+/// Markdown of one paragraph: which command failed and how.
+pub(super) async fn run_all(sandbox: &dyn Sandbox, commands: &[String], whose: &str) -> Result<(), String> {
     let begun = tokio::time::Instant::now();
     for command in commands {
         let mut tail = VecDeque::new();
@@ -56,12 +69,12 @@ pub(super) async fn set_up(sandbox: &dyn Sandbox, commands: &[String], caps: &Ca
             Ok(Ok(0)) => continue,
             Ok(Ok(status)) => format!("ended with {status}"),
             Ok(Err(error)) => format!("could not be run ({})", line(&error.to_string())),
-            Err(_) => format!("was not done when the {} minutes of a set-up were over", SETUP.as_secs() / 60),
+            Err(_) => format!("was not done when the {} minutes for all were over", SETUP.as_secs() / 60),
         };
         let output = String::from_utf8_lossy(tail.make_contiguous()).into_owned();
-        return Err(format!("The set-up's {} {how}.{}", code(command), last_words("Its output", &output)));
+        return Err(format!("{whose}'s {} {how}.{}", code(command), last_words("Its output", &output)));
     }
-    if commands.is_empty() { Ok(()) } else { nothing_left(sandbox, caps).await }
+    Ok(())
 }
 
 async fn run(sandbox: &dyn Sandbox, command: &str, tail: &mut VecDeque<u8>) -> Result<i64, SandboxError> {
@@ -88,10 +101,13 @@ async fn keep_end(output: &mut (impl tokio::io::AsyncRead + Unpin), tail: &mut V
     }
 }
 
-/// What a set-up makes and git does not ignore would be taken for the agent's work.
-async fn nothing_left(sandbox: &dyn Sandbox, caps: &Caps) -> Result<(), String> {
+/// What is made before the agent begins and git does not ignore would be taken for the agent's work. `who` begins the sentence.
+///
+/// # Errors
+/// Markdown of one paragraph: what is left behind.
+pub(super) async fn nothing_left(sandbox: &dyn Sandbox, caps: &Caps, who: &str) -> Result<(), String> {
     let unreadable = |error: &dyn std::fmt::Display| {
-        format!("After the set-up the workspace cannot be read: {}.", line(&error.to_string()))
+        format!("Before the agent began the workspace could not be read: {}.", line(&error.to_string()))
     };
     let mut process =
         sandbox.exec(Command::toolbox(caps.arguments())).await.map_err(|error| unreadable(&error))?;
@@ -108,7 +124,7 @@ async fn nothing_left(sandbox: &dyn Sandbox, caps: &Caps) -> Result<(), String> 
         named[NAMED] = "others".to_owned();
     }
     Err(format!(
-        "The set-up changes files that git does not ignore ({}): they would become part of every change. \
+        "{who} changes files that git does not ignore ({}): they would become part of every change. \
          Name them in `.gitignore`, or commit them.",
         named.join(", ")
     ))

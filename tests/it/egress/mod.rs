@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
+mod credentials;
 mod managers;
 mod matrix;
 mod stories;
@@ -25,9 +26,12 @@ struct Room {
 impl Room {
     async fn open(provider: &Provider, allow: &[impl AsRef<str>]) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
+        Self::open_over(provider, allow, Upstream::new(system()).unwrap()).await
+    }
+
+    async fn open_over(provider: &Provider, allow: &[impl AsRef<str>], upstream: Upstream) -> Self {
         let roomy = Spec { way_out: true, memory: 1 << 30, disk: 2 << 30, pids: 256, ..spec() };
         let sandbox = provider.start(&roomy).await.unwrap();
-        let upstream = Upstream::new(system()).unwrap();
         let way =
             Way::new(AllowList::parse(allow).unwrap(), upstream, None, Duration::from_secs(600)).unwrap();
         let carrier = sandbox.exec(Command::toolbox(way.arguments())).await.unwrap();

@@ -4,6 +4,7 @@
 //! there.
 
 mod beside;
+mod dependencies;
 mod rounds;
 mod set_up;
 
@@ -17,14 +18,14 @@ use fixpoint::{
 use std::{collections::HashMap, time::Duration};
 use tokio::io::AsyncReadExt;
 
-const IMAGE: &str = "fixpoint-services-test:latest";
+pub(crate) const IMAGE: &str = "fixpoint-services-test:latest";
 
 /// Makes its folder and serves it, as the official image's entry point does.
-const POSTGRES: &str = "initdb -A trust -U postgres -D /var/lib/postgresql/data >/dev/null && \
+pub(crate) const POSTGRES: &str = "initdb -A trust -U postgres -D /var/lib/postgresql/data >/dev/null && \
     exec postgres -D /var/lib/postgresql/data -c listen_addresses=127.0.0.1 -k /tmp";
 
 /// An instance of its own for every test: what is left of it can be counted.
-async fn provider(instance: &str) -> Option<Provider> {
+pub(crate) async fn provider(instance: &str) -> Option<Provider> {
     let settings = DockerSettings {
         instance: format!("services-{instance}-{}", std::process::id()),
         image: IMAGE.into(),

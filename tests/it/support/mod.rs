@@ -13,6 +13,7 @@ use fixpoint::{
     agent,
     app::{self, Running, Settings},
     domain::{Limits, State, egress::AllowList, policy::Rules, session, step},
+    egress::{self, Upstream},
     emulator::{Ci, Emulator, NewRepository, Options, Permission},
     github,
     http::WebhookSecrets,
@@ -315,6 +316,9 @@ pub fn settings(
         engine: engine(github, &[], Duration::from_secs(300)),
         data,
         min_free_disk: 1 << 20,
+        installed: 256 << 20,
+        proxy: None,
+        upstream: Upstream::new(egress::system()).expect("a client"),
     }
 }
 

@@ -80,6 +80,11 @@ fn whatever_the_engine_leaves_out_is_noticed() {
         ("devices", |h| h.device_requests = Some(vec![Default::default()])),
         ("devices", |h| h.device_cgroup_rules = Some(vec!["a *:* rwm".into()])),
         ("mounts", |h| h.binds = Some(vec!["/var/run/docker.sock:/var/run/docker.sock".into()])),
+        ("mounts", |h| h.binds = Some(vec!["/:/host:ro,rprivate,rbind".into()])),
+        ("mounts", |h| h.binds = Some(vec!["v:/opt/fixpoint:rw,rprivate".into()])),
+        ("mounts", |h| h.binds = Some(vec!["v2:/opt/fixpoint:ro".into()])),
+        ("namespace", |h| h.cgroupns_mode = Some(HostConfigCgroupnsModeEnum::HOST)),
+        ("no favour", |h| h.oom_score_adj = Some(-1)),
         ("mounts", |h| h.volumes_from = Some(vec!["other".into()])),
         ("namespace", |h| h.pid_mode = Some("container:other".into())),
         ("groups", |h| h.group_add = Some(vec!["docker".into()])),
@@ -93,6 +98,14 @@ fn whatever_the_engine_leaves_out_is_noticed() {
         weaken(made.host_config.as_mut().unwrap());
         let told = asked.compare(&made).unwrap_err().to_string();
         assert!(told.contains(rule), "{rule}: {told}");
+    }
+    for told in ["v:/opt/fixpoint:ro", "v:/opt/fixpoint:ro,rprivate,nosuid,nodev,rbind"] {
+        let mut made = good.clone();
+        made.host_config.as_mut().unwrap().binds = Some(vec![told.to_owned()]);
+        assert!(
+            asked.compare(&made).is_ok(),
+            "the program's own volume, in the words of each engine: {told}"
+        );
     }
     let mut root = good.clone();
     root.config.as_mut().unwrap().user = Some("0:0".into());
