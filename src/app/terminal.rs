@@ -35,6 +35,7 @@ pub async fn terminal(
     )?;
     let mut settings = super::settings(config, http).await?;
     settings.sandboxes = with_path(settings.sandboxes);
+    configured::program(settings.engine.as_ref(), &settings.sandboxes).await?;
     let mirror = Mirrors::new(settings.data.join("mirrors")).open(&repository.to_string()).await?;
     mirror.borrow_from(&local.objects().await?).await?;
     let checker = Checker {

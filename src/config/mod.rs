@@ -20,7 +20,7 @@ pub use action::{Inputs, Runner};
 pub use flags::Flags;
 pub use limits::Limits;
 pub use sections::{
-    Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox,
+    Agent, AgentEngine, Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox,
     Server,
 };
 
@@ -84,6 +84,9 @@ pub struct Config {
     /// What a sandbox may reach beyond itself: nothing, unless it stands here.
     #[config(nested)]
     pub egress: Egress,
+    /// What works with the model.
+    #[config(nested)]
+    pub agent: Agent,
     /// What thinks.
     #[config(nested)]
     pub model: Model,
@@ -169,7 +172,29 @@ impl Config {
                 "model.url: where the OpenAI-compatible server is must be said".to_owned(),
             ));
         }
+        self.check_engine()?;
         self.check_numbers()
+    }
+
+    /// A program in the sandbox speaks its maker's wire, and only a real sandbox has the one way to the model.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the setting that does not go with the engine.
+    pub fn check_engine(&self) -> Result<(), ConfigError> {
+        if self.agent.engine == AgentEngine::Native {
+            return Ok(());
+        }
+        if self.model.provider != Provider::Anthropic {
+            return Err(ConfigError(
+                "agent.engine: \"claude-code\" works with model.provider = \"anthropic\" alone".to_owned(),
+            ));
+        }
+        if self.sandbox.kind == Engine::Local {
+            return Err(ConfigError(
+                "agent.engine: \"claude-code\" runs in a container alone: sandbox.kind = \"docker\"".to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Figures and names that would only fail in the middle of somebody's session.

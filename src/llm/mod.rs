@@ -1,6 +1,7 @@
 //! Models over HTTP: one trait, the providers behind it.
 
 mod anthropic;
+pub mod gateway;
 mod openai;
 mod prices;
 mod remote;
