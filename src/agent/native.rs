@@ -1,7 +1,9 @@
 //! Our own engine: limits, ask, act, save, and again. What it knows between two steps is the journal and nothing else.
 
 use super::{
-    End, Engine, Journal, Outcome, Record, Stop, Turn, Workspace, caps, compaction, failed::failed, finish,
+    End, Engine, Journal, Outcome, Record, Stop, Turn, Workspace, caps, compaction,
+    failed::failed,
+    finish,
     history::{self, Block, Call, FINISH},
     prompt, tasks,
     tools::{Called, Toolbox, touches},

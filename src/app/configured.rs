@@ -145,7 +145,8 @@ pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn
     if config.agent.engine == AgentEngine::ClaudeCode {
         // Flags may have changed what was checked with the file.
         config.check_engine()?;
-        let gateway = |name: &String| Ok::<_, anyhow::Error>(Gateway::new(settings_of(config, name)?, http.clone())?);
+        let gateway =
+            |name: &String| Ok::<_, anyhow::Error>(Gateway::new(settings_of(config, name)?, http.clone())?);
         let others = others.map(gateway).collect::<anyhow::Result<_>>()?;
         return Ok(Arc::from(agent::claude_code(gateway(&model.name)?, others)));
     }

@@ -20,8 +20,8 @@ pub use action::{Inputs, Runner};
 pub use flags::Flags;
 pub use limits::Limits;
 pub use sections::{
-    Agent, AgentEngine, Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode, Retention, Sandbox,
-    Server,
+    Agent, AgentEngine, Egress, Engine, GitHub, Log, LogFormat, Model, Price, Provider, Publish, PublishMode,
+    Retention, Sandbox, Server,
 };
 
 pub use terminal::{cargo_home, github_token, path, state_folder, wants_colours};
@@ -191,7 +191,8 @@ impl Config {
         }
         if self.sandbox.kind == Engine::Local {
             return Err(ConfigError(
-                "agent.engine: \"claude-code\" runs in a container alone: sandbox.kind = \"docker\"".to_owned(),
+                "agent.engine: \"claude-code\" runs in a container alone: sandbox.kind = \"docker\""
+                    .to_owned(),
             ));
         }
         Ok(())

@@ -239,6 +239,6 @@ pub fn model(settings: ModelSettings, http: reqwest::Client) -> Result<Box<dyn M
 }
 
 #[cfg(test)]
-mod stub;
+pub(crate) mod stub;
 #[cfg(test)]
 mod tests;

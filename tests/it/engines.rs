@@ -26,7 +26,10 @@ async fn world(name: &str) -> Option<World> {
         engine.inspect_image(IMAGE).await.ok()
     };
     if there.await.is_none() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "CI needs {IMAGE}: run scripts/claude-image.sh");
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "CI needs {IMAGE}: run scripts/claude-image.sh"
+        );
         println!("skipped: there is no engine with {IMAGE}; scripts/claude-image.sh makes it");
         return None;
     }
@@ -39,7 +42,10 @@ fn look(path: &str) -> Play {
 }
 
 fn edit(path: &str, old: &str, new: &str) -> Play {
-    Play::call("Edit", json!({ "file_path": format!("/work/repo/{path}"), "old_string": old, "new_string": new }))
+    Play::call(
+        "Edit",
+        json!({ "file_path": format!("/work/repo/{path}"), "old_string": old, "new_string": new }),
+    )
 }
 
 fn bash(command: &str) -> Play {
@@ -74,11 +80,19 @@ async fn journal(t: &Fixpoint) -> Vec<String> {
 async fn claude_code_works_through_two_rounds_to_green() {
     let Some(world) = world("rounds").await else { return };
     let mut t = world.start().await;
-    t.model_plays([look("src/sum.sh"), edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add instead of subtract")]);
+    t.model_plays([
+        look("src/sum.sh"),
+        edit("src/sum.sh", "$1 - $2", "$1 + $2"),
+        finish("Add instead of subtract"),
+    ]);
     t.comment("/code fix the sum").by("alice").on(ISSUE);
     t.settle().await;
     assert!(t.phases().await.ends_with("publishing → watching"), "{}\n{:?}", t.phases().await, t.said());
-    t.model_plays([look("src/sum.sh"), edit("src/sum.sh", "echo", "printf '%s\\n'"), finish("Print it plainly")]);
+    t.model_plays([
+        look("src/sum.sh"),
+        edit("src/sum.sh", "echo", "printf '%s\\n'"),
+        finish("Print it plainly"),
+    ]);
     t.ci_ends(&JobPlay::fails("sum.sh: line 1: echo: -n: invalid number\nAssertionError: expected 3")).await;
     t.ci_passes().await;
     let head = t.pull().head_sha;
@@ -109,7 +123,12 @@ async fn evil_t11_no_key_is_to_be_found_where_claude_code_works() {
     let direct = "for u in https://example.org http://1.1.1.1 http://model.internal/v1/models http://model.internal/v1/files; do \
         curl -s -o /dev/null -m 5 -w '%{http_code}\\n' $u; done >>/work/repo/notes.txt; \
         curl -s --noproxy '*' -o /dev/null -m 5 -w '%{http_code}\\n' http://1.1.1.1 >>/work/repo/notes.txt; true";
-    t.model_plays([bash(&search(&key)), bash(&search("fixpoint-[0-9a-f]\\{60\\}")), bash(direct), finish("Looked around")]);
+    t.model_plays([
+        bash(&search(&key)),
+        bash(&search("fixpoint-[0-9a-f]\\{60\\}")),
+        bash(direct),
+        finish("Looked around"),
+    ]);
     t.comment("/code look around").by("alice").on(ISSUE);
     t.settle().await;
     let head = t.pull().head_sha;
@@ -136,7 +155,10 @@ async fn an_interrupted_round_of_claude_code_goes_on() {
     t.comment("/code do both halves").by("alice").on(ISSUE);
     t.until_shown(2).await;
     t.stop().await;
-    t.model_plays([bash("cat /work/repo/half.txt; printf 'whole\\n' >/work/repo/whole.txt"), finish("Both halves")]);
+    t.model_plays([
+        bash("cat /work/repo/half.txt; printf 'whole\\n' >/work/repo/whole.txt"),
+        finish("Both halves"),
+    ]);
     t.serve().await;
     t.settle().await;
     let head = t.pull().head_sha;
@@ -144,7 +166,10 @@ async fn an_interrupted_round_of_claude_code_goes_on() {
         assert!(t.github.file(&t.repo, &head, file).unwrap().is_some(), "{file}");
     }
     let shown = t.github.model().shown();
-    assert!(shown[2].holds("This round was interrupted") && shown[2].holds("You called Bash"), "told what was done");
+    assert!(
+        shown[2].holds("This round was interrupted") && shown[2].holds("You called Bash"),
+        "told what was done"
+    );
     assert_eq!(journal(&t).await, ["1 Bash", "1 Bash", "1 StructuredOutput"]);
     t.end().await;
 }
@@ -170,7 +195,10 @@ async fn f60_a_refused_key_ends_the_round_of_claude_code_with_our_sentence() {
     t.comment("/code").by("alice").on(ISSUE);
     t.settle().await;
     let said = t.said().concat();
-    assert!(said.contains("the model refused its key") && said.contains("must give it a valid key"), "{said}");
+    assert!(
+        said.contains("the model refused its key") && said.contains("must give it a valid key"),
+        "{said}"
+    );
     assert!(!said.contains(MODEL_KEY), "{said}");
     t.end().await;
 }

@@ -32,7 +32,9 @@ pub(super) fn of(records: &[Record]) -> Option<String> {
 
 fn line(record: &Record) -> Option<String> {
     match record {
-        Record::Said { message: Message::User { text } } => Some(format!("You were told:\n{}", caps::middle(text, SAID))),
+        Record::Said { message: Message::User { text } } => {
+            Some(format!("You were told:\n{}", caps::middle(text, SAID)))
+        }
         Record::Replied { message: Message::Assistant { parts }, .. } => {
             let parts: Vec<String> = parts.iter().filter_map(part).collect();
             (!parts.is_empty()).then(|| parts.join("\n"))
@@ -65,18 +67,28 @@ mod tests {
     fn an_outline_tells_what_was_asked_done_and_found() {
         let reply = [
             Part::Text { text: "Looking.".into() },
-            Part::Call { id: "1".into(), tool: "Bash".into(), arguments: serde_json::json!({ "command": "make" }) },
+            Part::Call {
+                id: "1".into(),
+                tool: "Bash".into(),
+                arguments: serde_json::json!({ "command": "make" }),
+            },
         ];
         let records = [
             Record::Said { message: Message::user("# Task\n\nFix it.") },
-            Record::Replied { message: Message::Assistant { parts: reply.into() }, usage: Default::default(), micros: 1 },
+            Record::Replied {
+                message: Message::Assistant { parts: reply.into() },
+                usage: Default::default(),
+                micros: 1,
+            },
             Record::Done {
                 message: Message::Tool { call: "1".into(), text: "x".repeat(90_000), error: true },
                 touched: true,
             },
         ];
         let told = of(&records).unwrap();
-        for part in ["Fix it.", "You said:\nLooking.", "You called Bash: {\"command\":\"make\"}", "It failed: xxx"] {
+        for part in
+            ["Fix it.", "You said:\nLooking.", "You called Bash: {\"command\":\"make\"}", "It failed: xxx"]
+        {
             assert!(told.contains(part), "{part}: {told}");
         }
         assert!(told.len() < 2_000);

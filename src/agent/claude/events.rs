@@ -47,8 +47,10 @@ pub(super) fn read(line: &[u8]) -> Event {
             if results.is_empty() { Event::Other } else { Event::Results(results) }
         }
         Some("result") => Event::Last(Last {
-            error: event["is_error"] == true || event["subtype"].as_str().is_some_and(|kind| kind != "success"),
-            text: caps::middle(event["result"].as_str().unwrap_or_default().trim(), caps::SUMMARY).into_owned(),
+            error: event["is_error"] == true
+                || event["subtype"].as_str().is_some_and(|kind| kind != "success"),
+            text: caps::middle(event["result"].as_str().unwrap_or_default().trim(), caps::SUMMARY)
+                .into_owned(),
             said: Some(event["structured_output"].clone()).filter(Value::is_object),
         }),
         _ => Event::Other,

@@ -101,7 +101,8 @@ mod tests {
     }
 
     fn tokio_test_stream(pieces: &[Vec<u8>]) -> impl AsyncRead + Unpin + use<> {
-        let pieces: Vec<_> = pieces.iter().cloned().map(|piece| Ok::<_, std::io::Error>(bytes::Bytes::from(piece))).collect();
+        let pieces: Vec<_> =
+            pieces.iter().cloned().map(|piece| Ok::<_, std::io::Error>(bytes::Bytes::from(piece))).collect();
         tokio_util::io::StreamReader::new(futures::stream::iter(pieces))
     }
 

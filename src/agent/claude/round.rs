@@ -8,7 +8,9 @@ use super::{
     state,
 };
 use crate::{
-    agent::{End, Gateway, Journal, Note, Record, Stop, Turn, failed::failed, finish, history, prompt, tasks},
+    agent::{
+        End, Gateway, Journal, Note, Record, Stop, Turn, failed::failed, finish, history, prompt, tasks,
+    },
     domain::{
         session::Spent,
         text::{line, shorten, terminal},
@@ -122,7 +124,9 @@ impl Round<'_> {
 
     /// Journals what this run begins with. Gives the task, and what came in meanwhile.
     async fn begin(&self) -> Result<(String, Vec<Message>), End> {
-        let Message::User { text: mut task } = tasks::task(&self.turn.task) else { return Ok(Default::default()) };
+        let Message::User { text: mut task } = tasks::task(&self.turn.task) else {
+            return Ok(Default::default());
+        };
         let resumed = self.turn.resumed && history::start(&self.turn.history).is_some();
         let said = match resumed {
             // The task is in the journal already.
@@ -146,7 +150,8 @@ impl Round<'_> {
     async fn talk(&mut self, conversation: Conversation, text: &str) -> Result<Talk, End> {
         let mut open = self.gateway.open();
         let system = prompt::system(self.turn, self.sandbox.workspace());
-        let system = format!("{system}\n\n`finish` is your tool `{FINISH}`: it takes what is said here of `finish`.");
+        let system =
+            format!("{system}\n\n`finish` is your tool `{FINISH}`: it takes what is said here of `finish`.");
         let tool = finish::tool(&self.turn.task, self.turn.template.is_some());
         let command =
             command::command((self.gateway.name(), &open.token), &conversation, (&system, &tool.schema));
@@ -221,7 +226,11 @@ impl Round<'_> {
         if self.last.is_some() {
             self.until = self.deadline;
         }
-        match self.journal.save(Record::Replied { message: Message::Assistant { parts }, usage, micros }).await {
+        match self
+            .journal
+            .save(Record::Replied { message: Message::Assistant { parts }, usage, micros })
+            .await
+        {
             Ok(notes) => {
                 let _ = go_on.send(());
                 self.tell(notes, input).await

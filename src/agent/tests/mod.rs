@@ -1,5 +1,6 @@
 //! The loop as a whole: what it does with a script's replies, and that nothing it does depends on being the same process.
 
+mod claude;
 mod world;
 
 use super::{End, Finish, Note, Record, Stop, Task, caps, compaction, history, prompt, tasks};

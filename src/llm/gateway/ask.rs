@@ -102,7 +102,8 @@ fn taken_down(given: Map<String, Value>, model: &str) -> Result<Value, Refused> 
         name => {
             // In the model's own words a program says what to set.
             let name: String = name.unwrap_or_default().chars().take(80).collect();
-            let why = format!("model: {name:?} is not the one of this run, {model:?}; no other has a price here");
+            let why =
+                format!("model: {name:?} is not the one of this run, {model:?}; no other has a price here");
             return Err(Refused::new(StatusCode::NOT_FOUND, why));
         }
     }
@@ -110,7 +111,8 @@ fn taken_down(given: Map<String, Value>, model: &str) -> Result<Value, Refused> 
         let kind = tool.get("type").and_then(Value::as_str).unwrap_or("custom");
         if !TOOLS.iter().any(|known| kind.starts_with(known)) {
             let kind: String = kind.chars().take(40).collect();
-            let why = format!("tools: {kind:?} runs at the provider's; only what runs in the sandbox is allowed");
+            let why =
+                format!("tools: {kind:?} runs at the provider's; only what runs in the sandbox is allowed");
             return Err(Refused::new(StatusCode::FORBIDDEN, why));
         }
     }

@@ -81,7 +81,9 @@ pub(super) async fn serve(
 async fn count(remote: &Remote, asked: Asked) -> Answered {
     let said = match tokio::time::timeout(remote.patience, attempt(remote, &asked, remote.patience)).await {
         Ok(Ok(Begun::Whole(said))) => said,
-        Ok(Ok(Begun::Pieces { .. })) | Err(_) => return Err(Refused::busy("the provider does not count now")),
+        Ok(Ok(Begun::Pieces { .. })) | Err(_) => {
+            return Err(Refused::busy("the provider does not count now"));
+        }
         Ok(Err(failure)) => return Err(uncounted(remote.without_key(failure))),
     };
     match said["input_tokens"].as_u64() {
@@ -135,7 +137,11 @@ async fn attempt(remote: &Remote, asked: &Asked, silence: Duration) -> Result<Be
         let mut events = Events::new(response, silence);
         let first = events.next().await?.map(|data| told(remote, &data)).transpose()?;
         let first = first.ok_or_else(|| remote.incomplete(&events, false))?;
-        return if first["type"] == "error" { Err(refused_midway(&first)) } else { Ok(Begun::Pieces { first, events }) };
+        return if first["type"] == "error" {
+            Err(refused_midway(&first))
+        } else {
+            Ok(Begun::Pieces { first, events })
+        };
     }
     whole(response, silence).await.and_then(|text| told(remote, &text)).map(Begun::Whole)
 }

@@ -90,7 +90,8 @@ fn hello() -> Value {
 }
 
 fn stream(events: &[Value]) -> Answer {
-    let written = events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
+    let written =
+        events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()));
     Answer::stream(written.collect::<String>())
 }
 
@@ -136,7 +137,10 @@ async fn a_question_goes_on_with_the_key_and_nothing_that_it_brought_along() {
     }
     let (status, text, heard) = world.answer(request).await;
     assert_eq!(status, StatusCode::OK);
-    let events: String = reply().iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())).collect();
+    let events: String = reply()
+        .iter()
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
+        .collect();
     assert_eq!(text, events);
     let Seen { head, body } = world.seen.lock().unwrap().remove(0);
     assert!(head.starts_with("post /v1/messages?beta=true http"), "{head}");
@@ -150,7 +154,8 @@ async fn a_question_goes_on_with_the_key_and_nothing_that_it_brought_along() {
     assert_eq!(fields, ["model", "max_tokens", "stream", "messages", "system"]);
     let [Heard::Reply { reply, micros, .. }] = &heard[..] else { panic!("{heard:?}") };
     assert_eq!((reply.usage, *micros), (USED, price(&USED)));
-    let call = Part::Call { id: "toolu_1".into(), tool: "Bash".into(), arguments: json!({ "command": "ls" }) };
+    let call =
+        Part::Call { id: "toolu_1".into(), tool: "Bash".into(), arguments: json!({ "command": "ls" }) };
     assert_eq!(reply.parts, [Part::Text { text: "Looking.".into() }, call]);
 }
 
@@ -158,7 +163,12 @@ async fn a_question_goes_on_with_the_key_and_nothing_that_it_brought_along() {
 async fn a_reply_in_one_piece_is_paid_for_too() {
     let message = json!({ "type": "message", "content": [{ "type": "text", "text": "Hi." }], "stop_reason": "end_turn",
         "usage": { "input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 4 } });
-    let whole = Answer { status: 200, headers: "content-type: application/json\r\n", body: message.to_string(), cut: false };
+    let whole = Answer {
+        status: 200,
+        headers: "content-type: application/json\r\n",
+        body: message.to_string(),
+        cut: false,
+    };
     let mut world = World::new(vec![whole]).await;
     let mut body = hello();
     body["stream"] = false.into();
@@ -171,7 +181,16 @@ async fn a_reply_in_one_piece_is_paid_for_too() {
 async fn evil_t14_nothing_but_questions_to_the_one_model_passes() {
     let mut world = World::new(vec![stream(&reply())]).await;
     let token = world.open.token.clone();
-    for path in ["/v1/models", "/v1/files", "/v1/messages/batches", "/v1/messages/", "/v1//messages", "/v1/complete", "/", "/v1/messages/../files"] {
+    for path in [
+        "/v1/models",
+        "/v1/files",
+        "/v1/messages/batches",
+        "/v1/messages/",
+        "/v1//messages",
+        "/v1/complete",
+        "/",
+        "/v1/messages/../files",
+    ] {
         let (status, _) = world.refuses(question(path, &token, &hello())).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{path}");
     }
@@ -196,11 +215,17 @@ async fn evil_t14_nothing_but_questions_to_the_one_model_passes() {
         (with("model", "claude-opus-4-1".into()), "not the one of this run"),
         (with("model", "no-such-model-without-a-price".into()), "no other has a price here"),
         (with("model", Value::Null), "not the one of this run"),
-        (with("tools", json!([{ "type": "web_search_20250305", "name": "web_search" }])), "runs at the provider"),
+        (
+            with("tools", json!([{ "type": "web_search_20250305", "name": "web_search" }])),
+            "runs at the provider",
+        ),
         (with("tools", json!([{ "type": "code_execution_20250825", "name": "x" }])), "runs at the provider"),
         (with("tools", json!([{ "type": "mcp_toolset", "mcp_server_name": "x" }])), "runs at the provider"),
         (content(json!({ "type": "image", "source": elsewhere })), "by address or by file"),
-        (content(json!({ "type": "document", "source": { "type": "file", "file_id": "f" } })), "by address or by file"),
+        (
+            content(json!({ "type": "document", "source": { "type": "file", "file_id": "f" } })),
+            "by address or by file",
+        ),
         (content(result), "by address or by file"),
         (json!([1, 2]), "JSON object"),
     ] {
@@ -244,7 +269,10 @@ async fn the_end_of_a_reply_waits_for_the_account() {
             before.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
         }
         assert!(before.contains("Looking.") && before.contains("partial_json"), "{before}");
-        assert!(!before.contains("\"content_block_stop\",\"index\":1") && !before.contains("message_stop"), "{before}");
+        assert!(
+            !before.contains("\"content_block_stop\",\"index\":1") && !before.contains("message_stop"),
+            "{before}"
+        );
         match goes_on {
             true => go_on.send(()).unwrap(),
             false => drop(go_on),
@@ -318,7 +346,8 @@ async fn a_provider_s_refusal_is_sorted_and_never_repeats_the_key() {
         assert_eq!(text.contains("\"message\":\"prompt is too long"), why.contains("too long"), "{text}");
     }
     // The first event of a stream may be the refusal; a stream may repeat the key in the middle.
-    let mut world = World::new(vec![stream(&[body("overloaded_error", "Overloaded")]), stream(&reply())]).await;
+    let mut world =
+        World::new(vec![stream(&[body("overloaded_error", "Overloaded")]), stream(&reply())]).await;
     let (status, _, _) = world.answer(world.question(&hello())).await;
     assert_eq!((status, world.asked()), (StatusCode::OK, 2), "asked again");
     let mut leaky = reply();
@@ -330,7 +359,12 @@ async fn a_provider_s_refusal_is_sorted_and_never_repeats_the_key() {
 
 #[tokio::test]
 async fn tokens_are_counted_for_nothing_and_not_for_ever() {
-    let counted = Answer { status: 200, headers: "content-type: application/json\r\n", body: r#"{"input_tokens": 12, "x": 1}"#.into(), cut: false };
+    let counted = Answer {
+        status: 200,
+        headers: "content-type: application/json\r\n",
+        body: r#"{"input_tokens": 12, "x": 1}"#.into(),
+        cut: false,
+    };
     let mut world = World::new(vec![counted]).await;
     let token = world.open.token.clone();
     let ask = || question("/v1/messages/count_tokens", &token, &hello());
@@ -349,7 +383,8 @@ async fn a_key_or_a_wire_that_cannot_be_is_refused_at_once() {
     let settings = ModelSettings::new(Wire::Anthropic, url.clone(), MODEL, KEY.into());
     let error = Gateway::new(settings, http.clone()).unwrap_err().to_string();
     assert!(error.contains("user name or password") && !error.contains("secret"), "{error}");
-    let settings = ModelSettings::new(Wire::OpenAi, "https://model.example/v1".parse().unwrap(), MODEL, KEY.into());
+    let settings =
+        ModelSettings::new(Wire::OpenAi, "https://model.example/v1".parse().unwrap(), MODEL, KEY.into());
     assert!(matches!(Gateway::new(settings, http), Err(ModelError::Invalid(_))));
 }
 
@@ -361,11 +396,22 @@ fn anything() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         prop_oneof!["url", "file", "base64", MODEL, ".{0,8}"].prop_map(Value::from),
     ];
-    let names = prop_oneof!["source", "type", "cache_control", "tools", "model", "messages", "input", "mcp_servers", "[a-z]{0,4}"];
+    let names = prop_oneof![
+        "source",
+        "type",
+        "cache_control",
+        "tools",
+        "model",
+        "messages",
+        "input",
+        "mcp_servers",
+        "[a-z]{0,4}"
+    ];
     leaf.prop_recursive(5, 40, 5, move |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            proptest::collection::vec((names.clone(), inner), 0..5).prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            proptest::collection::vec((names.clone(), inner), 0..5)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
         ]
     })
 }
@@ -396,7 +442,9 @@ fn reaches_out(value: &Value) -> bool {
         Value::Array(items) => items.iter().any(reaches_out),
         Value::Object(fields) => {
             matches!(value["source"]["type"].as_str(), Some("url" | "file"))
-                || fields.iter().any(|(name, inner)| !matches!(name.as_str(), "input" | "input_schema") && reaches_out(inner))
+                || fields.iter().any(|(name, inner)| {
+                    !matches!(name.as_str(), "input" | "input_schema") && reaches_out(inner)
+                })
         }
         _ => false,
     }

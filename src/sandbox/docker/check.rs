@@ -36,7 +36,9 @@ impl DockerProvider {
         let said = first_line(sandbox.as_ref(), Command::named(program, [argument])).await;
         sandbox.stop().await?;
         said.map_err(|error| match error {
-            SandboxError::NoProgram(_) => SandboxError::NoProgram(format!("{program} ({})", self.settings.image)),
+            SandboxError::NoProgram(_) => {
+                SandboxError::NoProgram(format!("{program} ({})", self.settings.image))
+            }
             error => error,
         })
     }
