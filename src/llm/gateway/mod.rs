@@ -78,7 +78,7 @@ struct Desk {
     token: String,
     tell: mpsc::Sender<Heard>,
     /// Whose question is being asked.
-    turn: tokio::sync::Mutex<()>,
+    turn: Arc<tokio::sync::Mutex<()>>,
     counts: AtomicU32,
     over: CancellationToken,
 }
@@ -121,7 +121,7 @@ impl Gateway {
         let desk = Arc::new(Desk {
             token: token.clone(),
             tell,
-            turn: tokio::sync::Mutex::default(),
+            turn: Arc::default(),
             counts: AtomicU32::new(0),
             over: CancellationToken::new(),
         });
@@ -149,11 +149,14 @@ impl Gateway {
     async fn answer(self: Arc<Self>, request: Request<Bytes>) -> Result<Response<Body>, Refused> {
         let desk = self.lock().clone().ok_or_else(Refused::closed)?;
         ask::prove(request.headers(), &desk.token)?;
+        // Who hangs up while it waits for its turn is not asked for. Afterwards its reply is paid for all the same: the work
+        // goes on by itself.
+        let turn = desk.turn.clone().lock_owned().await;
         let (head, answered) = oneshot::channel();
-        // By itself: where a program hangs up its reply is paid for all the same.
         tokio::spawn(async move {
             let work = relay::serve(&self.remote, &desk, &request, head);
             desk.over.run_until_cancelled(work).await;
+            drop(turn);
         });
         answered.await.unwrap_or_else(|_| Err(Refused::closed()))
     }

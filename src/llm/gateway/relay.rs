@@ -33,14 +33,13 @@ enum Begun {
     Whole(Value),
 }
 
-/// Reads a question in its turn (before, it is bytes that wait), asks it, and brings the answer to the program.
+/// Reads a question whose turn it is (before, it is bytes that wait), asks it, and brings the answer to the program.
 pub(super) async fn serve(
     remote: &Remote,
     desk: &Desk,
     request: &Request<Bytes>,
     head: oneshot::Sender<Answered>,
 ) {
-    let _turn = desk.turn.lock().await;
     let asked = match ask::read(request, &remote.name) {
         Ok(asked) => asked,
         Err(refused) => return drop(head.send(Err(refused))),

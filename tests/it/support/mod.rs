@@ -197,6 +197,7 @@ impl World {
                 // A program of some four hundred megabytes.
                 settings.work.sandbox.memory = 1 << 30;
                 settings.work.sandbox.cpus = 2.0;
+                settings.work.engine = format!("claude-code, {MODEL}");
             }
             settings.work.services = services.clone();
             settings.work.sandbox_words = allow.words();
