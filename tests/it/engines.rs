@@ -211,12 +211,10 @@ async fn f60_a_refused_key_ends_the_round_of_claude_code_with_our_sentence() {
     t.model_plays([Play::error(401, &format!("invalid x-api-key {MODEL_KEY}"))]);
     t.comment("/code").by("alice").on(ISSUE);
     t.settle().await;
-    let said = t.said().concat();
-    assert!(
-        said.contains("the model refused its key") && said.contains("must give it a valid key"),
-        "{said}"
-    );
-    assert!(!said.contains(MODEL_KEY), "{said}");
+    let (why, said) = (why(&t).await, t.said().concat());
+    assert!(why.contains("the model refused its key: invalid x-api-key [key]"), "{why} {said}");
+    assert!(why.contains("must give it a valid key"), "{why} {said}");
+    assert!(!why.contains(MODEL_KEY) && !said.contains(MODEL_KEY), "{why} {said}");
     t.end().await;
 }
 

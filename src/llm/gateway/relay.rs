@@ -29,7 +29,7 @@ type Answered = Result<Response<Body>, Refused>;
 
 /// A reply's beginning.
 enum Begun {
-    Pieces { first: Value, events: Events },
+    Pieces { first: Value, events: Box<Events> },
     Whole(Value),
 }
 
@@ -139,7 +139,7 @@ async fn attempt(remote: &Remote, asked: &Asked, silence: Duration) -> Result<Be
         return if first["type"] == "error" {
             Err(refused_midway(&first))
         } else {
-            Ok(Begun::Pieces { first, events })
+            Ok(Begun::Pieces { first, events: Box::new(events) })
         };
     }
     whole(response, silence).await.and_then(|text| told(remote, &text)).map(Begun::Whole)
@@ -172,7 +172,7 @@ async fn pass(
     desk: &Desk,
     asked: usize,
     mut passage: Passage,
-    (first, mut events): (Value, Events),
+    (first, mut events): (Value, Box<Events>),
 ) {
     let mut stream = anthropic::Stream::default();
     let reading = async {
