@@ -65,6 +65,15 @@ pub(super) fn read(arguments: &Value) -> Result<End, &'static str> {
     }))
 }
 
+/// The end that words without a form come to: a question where they end like one.
+pub(super) fn words(text: &str, who: &str) -> End {
+    match caps::middle(text, caps::SUMMARY).into_owned() {
+        text if text.is_empty() => End::Failed(format!("{who} neither says nor calls anything")),
+        text if text.ends_with('?') => End::Question { text },
+        summary => End::Finished(Finish { summary, ..Finish::default() }),
+    }
+}
+
 fn text(value: &Value, name: &str) -> Option<String> {
     let text = value.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     text.map(|text| caps::middle(text, caps::SUMMARY).into_owned())

@@ -1,7 +1,9 @@
 //! Engines: what does the thinking. Never sees GitHub, the store or a token; its one seam to the host is the [`Journal`].
 
 mod caps;
+mod claude;
 mod compaction;
+mod failed;
 mod fence;
 mod finish;
 mod history;
@@ -16,10 +18,11 @@ use crate::domain::{
     session::{LineComment, Spent},
     text::Clean,
 };
-pub use crate::llm::{Message, Part};
+pub use crate::llm::{Message, Part, gateway::Gateway};
 use crate::llm::{Model, Usage};
 use crate::sandbox::Sandbox;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Something that can do a round's work.
 #[async_trait::async_trait]
@@ -31,12 +34,22 @@ pub trait Engine: Send + Sync {
     fn describe(&self) -> String;
     /// The models it can be told to use, by name; the first is its own.
     fn models(&self) -> Vec<String>;
+    /// Where it thinks inside the sandbox: a round's way from there to the model, its own where none is named.
+    fn gateway(&self, _model: Option<&str>) -> Option<Arc<Gateway>> {
+        None
+    }
+    /// Where it is a program of the sandbox's image: the command that shows that it is there.
+    fn wants(&self) -> Option<[&'static str; 2]> {
+        None
+    }
 }
 
 /// What the engine works in.
 pub struct Workspace<'a> {
     /// Where the repository is checked out.
     pub sandbox: &'a dyn Sandbox,
+    /// The model's gateway, where the sandbox reaches it.
+    pub gateway: Option<&'a Arc<Gateway>>,
 }
 
 /// The engine's one seam to the host.
@@ -71,6 +84,13 @@ pub enum Record {
         message: Message,
         /// Something in the workspace may have changed.
         touched: bool,
+    },
+    /// The own conversation of a program that works in the sandbox, for its next run.
+    Kept {
+        /// What the program knows it by.
+        conversation: String,
+        /// Compressed, in Base64. The agent's, every byte: it goes into a sandbox of the same session and nowhere else.
+        state: String,
     },
 }
 
@@ -279,6 +299,11 @@ pub fn recalled(task: &Task) -> Record {
 /// Our own loop over models: the first is used where a turn names none.
 pub fn native(model: Box<dyn Model>, others: Vec<Box<dyn Model>>) -> Box<dyn Engine> {
     Box::new(native::Native::new(model, others))
+}
+
+/// Claude Code in the sandbox, each of its models behind a gateway: the first is used where a turn names none.
+pub fn claude_code(model: Arc<Gateway>, others: Vec<Arc<Gateway>>) -> Box<dyn Engine> {
+    Box::new(claude::ClaudeCode::new(model, others))
 }
 
 #[cfg(test)]

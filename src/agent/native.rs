@@ -1,7 +1,9 @@
 //! Our own engine: limits, ask, act, save, and again. What it knows between two steps is the journal and nothing else.
 
 use super::{
-    End, Engine, Finish, Journal, Outcome, Record, Stop, Turn, Workspace, caps, compaction, finish,
+    End, Engine, Journal, Outcome, Record, Stop, Turn, Workspace, caps, compaction,
+    failed::failed,
+    finish,
     history::{self, Block, Call, FINISH},
     prompt, tasks,
     tools::{Called, Toolbox, touches},
@@ -168,20 +170,7 @@ impl Round<'_> {
     }
 
     fn failed(&self, error: &ModelError) -> End {
-        let who = match error {
-            ModelError::Key(_) => "whoever runs fixpoint must give it a valid key",
-            ModelError::Quota(_) => "whoever runs fixpoint must look after the account's billing",
-            ModelError::Overloaded(_) => "it may work later: ask with `/code retry`",
-            ModelError::TooLong(_) => "a smaller request, or a model that holds more, may help",
-            ModelError::Invalid(_) | ModelError::Unreachable(_) => {
-                "whoever runs fixpoint should check the model's name and address"
-            }
-        };
-        let why = format!("{error}; {who} ({} at {})", self.model.name(), self.model.host());
-        match error {
-            ModelError::Overloaded(_) | ModelError::Unreachable(_) => End::OutOfReach(why),
-            _ => End::Failed(why),
-        }
+        failed(error, (self.model.name(), self.model.host()))
     }
 
     /// Does what the last reply calls for. Gives the round's end, where that is it.
@@ -254,14 +243,7 @@ impl Round<'_> {
             return Ok(None);
         }
         let text = history::last(self.of_round()).map(|block: Block<'_>| block.text()).unwrap_or_default();
-        let text = caps::middle(&text, caps::SUMMARY).into_owned();
-        Ok(Some(match text {
-            text if text.is_empty() => {
-                End::Failed(format!("{} neither says nor calls anything", self.model.name()))
-            }
-            text if text.ends_with('?') => End::Question { text },
-            summary => End::Finished(Finish { summary, ..Finish::default() }),
-        }))
+        Ok(Some(finish::words(&text, self.model.name())))
     }
 
     async fn done(&mut self, call: &Call, text: String, error: bool, touched: bool) -> Result<(), End> {

@@ -257,6 +257,7 @@ async fn parts(
     let engine = configured::engine(config, &http)?;
     let sandboxes = configured::sandboxes(config, "").await?;
     sandboxes.check().await?;
+    configured::program(engine.as_ref(), &sandboxes).await?;
     let words = match config.sandbox.kind {
         Engine::Docker => AllowList::parse(&config.egress.allow)?.words(),
         Engine::Local => "the workflow's runner itself, which is no boundary".to_owned(),

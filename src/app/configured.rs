@@ -3,12 +3,12 @@
 use super::Settings;
 use crate::{
     agent,
-    config::{self, Config, Engine as Kind, PublishMode},
+    config::{self, AgentEngine, Config, Engine as Kind, PublishMode},
     domain::{egress::AllowList, policy::Rules},
     egress::{self, Upstream},
     github,
     http::WebhookSecrets,
-    llm::{self, ModelSettings, Prices, Wire},
+    llm::{self, ModelSettings, Prices, Wire, gateway::Gateway},
     sandbox::{DockerProvider, DockerSettings, Kept, LocalProvider, Provider},
     work,
 };
@@ -159,12 +159,32 @@ fn credential(given: &config::Credential) -> anyhow::Result<egress::Credential> 
 /// The engine that a configuration names.
 ///
 /// # Errors
-/// When the model's address or key cannot be used.
+/// When the model's address or key cannot be used, or the engine does not work with such a model or sandbox.
 pub fn engine(config: &Config, http: &reqwest::Client) -> anyhow::Result<Arc<dyn agent::Engine>> {
     let model = &config.model;
     let others = model.allow.iter().filter(|name| **name != model.name);
+    if config.agent.engine == AgentEngine::ClaudeCode {
+        // Flags may have changed what was checked with the file.
+        config.check_engine()?;
+        let gateway =
+            |name: &String| Ok::<_, anyhow::Error>(Gateway::new(settings_of(config, name)?, http.clone())?);
+        let others = others.map(gateway).collect::<anyhow::Result<_>>()?;
+        return Ok(Arc::from(agent::claude_code(gateway(&model.name)?, others)));
+    }
     let others = others.map(|name| model_of(config, name, http)).collect::<anyhow::Result<_>>()?;
     Ok(Arc::from(agent::native(model_of(config, &model.name, http)?, others)))
+}
+
+/// Is the engine's program in the sandbox's image? Tried, where it wants one; gives what it says of itself.
+///
+/// # Errors
+/// A sentence for the operator.
+pub async fn program(engine: &dyn agent::Engine, sandboxes: &Provider) -> anyhow::Result<Option<String>> {
+    let Some([program, argument]) = engine.wants() else { return Ok(None) };
+    let said = sandboxes.try_program(program, argument).await.with_context(|| {
+        format!("`{program}` cannot be run in the sandbox's image; docs/engines.md says how it gets there")
+    })?;
+    Ok(Some(said))
 }
 
 /// A model of the provider that a configuration names.
@@ -173,6 +193,10 @@ pub(super) fn model_of(
     name: &str,
     http: &reqwest::Client,
 ) -> anyhow::Result<Box<dyn llm::Model>> {
+    Ok(llm::model(settings_of(config, name)?, http.clone())?)
+}
+
+fn settings_of(config: &Config, name: &str) -> anyhow::Result<ModelSettings> {
     use crate::config::Provider as Of;
     let model = &config.model;
     let (wire, own) = match model.provider {
@@ -192,7 +216,7 @@ pub(super) fn model_of(
         cache_read: p.cache_read,
         cache_write: p.cache_write,
     });
-    Ok(llm::model(settings, http.clone())?)
+    Ok(settings)
 }
 
 /// Is a price known of every model that may be asked? Without one no budget in money would ever be used up.

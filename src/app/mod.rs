@@ -21,7 +21,7 @@ pub use crate::store::{AuditLine, Forgettable, Store, Summary};
 pub use crate::work::action::{Ended, Ran};
 pub use action::{Action, action};
 pub use check::{Checked, Checker, End as CheckEnd};
-pub use configured::{engine, instance, local, priced, settings};
+pub use configured::{engine, instance, local, priced, program, settings};
 pub use forget::{Forgetting, backup, forgetting};
 pub use observed::observe;
 pub use observing::{Observing, observing};

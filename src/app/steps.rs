@@ -32,7 +32,7 @@ pub struct Call {
 }
 
 /// Arguments that tell what a call is about, best first.
-const TELLING: [&str; 5] = ["path", "command", "pattern", "question", "summary"];
+const TELLING: [&str; 6] = ["path", "file_path", "command", "pattern", "question", "summary"];
 
 /// The model's replies among the lines of a journal.
 pub fn steps(lines: &[JournalLine]) -> Vec<Step> {

@@ -40,6 +40,7 @@ pub async fn terminal(
     let mut settings = super::settings(config, http).await?;
     settings.sandboxes = with_path(settings.sandboxes);
     settings.work.check = Some(command.to_owned());
+    configured::program(settings.engine.as_ref(), &settings.sandboxes).await?;
     let mirror = Mirrors::new(settings.data.join("mirrors")).open(&repository.to_string()).await?;
     mirror.borrow_from(&local.objects().await?).await?;
     let services = services(config, &mirror, &local.head().await?.commit).await?;

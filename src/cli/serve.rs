@@ -43,6 +43,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let proof = settings.sandboxes.check().await;
     let proof = proof.context("a sandbox was tried and is not one; `fixpoint doctor` looks at all of it")?;
     tracing::info!("sandbox: {proof}");
+    if let Some(said) = app::program(settings.engine.as_ref(), &settings.sandboxes).await? {
+        tracing::info!("engine: {said}");
+    }
     let running = app::start(settings, http).await?;
     let does = if config.server.pull { "fixpoint asks for deliveries" } else { "fixpoint is listening" };
     tracing::info!(address = %running.address, "{does}");

@@ -24,8 +24,8 @@ pub use flags::Flags;
 pub use limits::Limits;
 pub use network::proxy_of_environment;
 pub use sections::{
-    Egress, Engine, GitHub, Log, LogFormat, Model, Network, Price, Provider, Publish, PublishMode, Retention,
-    Sandbox, Server,
+    Agent, AgentEngine, Egress, Engine, GitHub, Log, LogFormat, Model, Network, Price, Provider, Publish,
+    PublishMode, Retention, Sandbox, Server,
 };
 
 pub use terminal::{cargo_home, github_token, path, state_folder, wants_colours};
@@ -91,6 +91,9 @@ pub struct Config {
     /// How this machine reaches the world: GitHub, models, and what sandboxes may ask for.
     #[config(nested)]
     pub network: Network,
+    /// What works with the model.
+    #[config(nested)]
+    pub agent: Agent,
     /// What thinks.
     #[config(nested)]
     pub model: Model,
@@ -179,7 +182,30 @@ impl Config {
             ));
         }
         self.proxy()?;
+        self.check_engine()?;
         self.check_numbers()
+    }
+
+    /// A program in the sandbox speaks its maker's wire, and only a real sandbox has the one way to the model.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the setting that does not go with the engine.
+    pub fn check_engine(&self) -> Result<(), ConfigError> {
+        if self.agent.engine == AgentEngine::Native {
+            return Ok(());
+        }
+        if self.model.provider != Provider::Anthropic {
+            return Err(ConfigError(
+                "agent.engine: \"claude-code\" works with model.provider = \"anthropic\" alone".to_owned(),
+            ));
+        }
+        if self.sandbox.kind == Engine::Local {
+            return Err(ConfigError(
+                "agent.engine: \"claude-code\" runs in a container alone: sandbox.kind = \"docker\""
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Figures and names that would only fail in the middle of somebody's session.

@@ -166,6 +166,26 @@ pub struct Network {
     pub no_proxy: Vec<String>,
 }
 
+/// What works with the model.
+#[derive(Clone, Debug, confique::Config)]
+#[config(layer_attr(serde(deny_unknown_fields)))]
+pub struct Agent {
+    /// "native": fixpoint's own loop, outside the sandbox. "claude-code": Claude Code, which must be in the sandbox's image and
+    /// asks the model of the provider "anthropic" through fixpoint, without its key. docs/engines.md says more.
+    #[config(default = "native", env = "FIXPOINT_AGENT_ENGINE")]
+    pub engine: AgentEngine,
+}
+
+/// What works with the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentEngine {
+    /// fixpoint's own loop.
+    Native,
+    /// Claude Code in the sandbox.
+    ClaudeCode,
+}
+
 /// What thinks.
 #[derive(Clone, Debug, confique::Config)]
 #[config(layer_attr(serde(deny_unknown_fields)))]

@@ -1,6 +1,6 @@
 //! What an operator can get wrong, and what the layers make of each other.
 
-use super::{Config, Engine, Flags, Provider, example};
+use super::{AgentEngine, Config, Engine, Flags, Provider, example};
 use crate::domain;
 use secrecy::ExposeSecret;
 use std::{path::Path, process::Command, time::Duration};
@@ -56,6 +56,23 @@ fn a_mistake_is_named_with_its_place() {
         assert!(error.starts_with(&format!("fixpoint.toml:{place}")), "{error}");
     }
     assert!(parse("[limits\nrounds = 3").unwrap_err().starts_with("fixpoint.toml:1:"));
+}
+
+#[test]
+fn an_engine_goes_with_its_model_and_its_sandbox() {
+    let engine = "[agent]\nengine = \"claude-code\"\n";
+    assert_eq!(parse(engine).unwrap().agent.engine, AgentEngine::ClaudeCode);
+    assert_eq!(Config::default().agent.engine, AgentEngine::Native);
+    for (more, why) in [
+        ("[model]\nprovider = \"openai\"", "works with model.provider = \"anthropic\" alone"),
+        ("[sandbox]\nkind = \"local\"", "runs in a container alone"),
+    ] {
+        let error = parse(&format!("{engine}{more}")).unwrap_err();
+        assert!(error.starts_with("agent.engine: ") && error.contains(why), "{error}");
+        parse(more).unwrap();
+    }
+    let error = parse("[agent]\nengine = \"codex\"").unwrap_err();
+    assert!(error.contains("\"native\", \"claude-code\""), "{error}");
 }
 
 #[test]

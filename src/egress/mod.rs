@@ -35,7 +35,10 @@ use std::{
     },
     time::Duration,
 };
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite},
+    sync::Semaphore,
+};
 use tokio_util::task::AbortOnDropHandle;
 
 /// How long the proxy inside may take to say that it listens.
@@ -47,6 +50,9 @@ const DOWN: u64 = 16 << 30;
 /// Bytes that a round may send out, heads of requests included: many thousand requests, and little to carry a repository
 /// away in.
 const UP: u64 = 64 << 20;
+
+/// Questions to the local service that are held at once, each of megabytes: as many as a program has helpers at work.
+const QUESTIONS: usize = 4;
 
 /// A body as it is passed on.
 pub type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
@@ -84,6 +90,7 @@ struct Gate {
     authority: Authority,
     upstream: Upstream,
     local: Option<Local>,
+    questions: Semaphore,
     refusals: Mutex<Refusals>,
     /// Bytes so far.
     down: AtomicU64,
@@ -106,7 +113,8 @@ impl Way {
         let authority = Authority::new(opened.chain(gateway), life)?;
         let refusals = Mutex::default();
         let (down, up) = (AtomicU64::new(0), AtomicU64::new(0));
-        let gate = Gate { allow, authority, upstream, local, refusals, down, up };
+        let questions = Semaphore::new(QUESTIONS);
+        let gate = Gate { allow, authority, upstream, local, questions, refusals, down, up };
         Ok(Self { gate: Arc::new(gate), attached: Arc::default() })
     }
 

@@ -204,6 +204,11 @@ async fn forward(
             return refused(gate, &name, why);
         }
     }
+    // From its first byte to the answer's: what waits for its turn waits inside. Never closed, so there always is one.
+    let _held = match &local {
+        Some(_) => gate.questions.acquire().await.ok(),
+        None => None,
+    };
     let most = match (&local, request.method()) {
         (Some(_), _) => QUESTION,
         (None, &Method::POST) => REQUEST,

@@ -3,7 +3,11 @@
 //! A reply's blocks are kept in their order and given back unchanged: the provider has signed its reasoning and refuses a
 //! conversation in which a signed block is different or elsewhere.
 
-use super::{Ask, Message, Part, Tool, Usage, remote::Said, sort::Failure, sort::refused_midway};
+use super::{
+    Ask, Message, Part, Tool, Usage,
+    remote::{BYTES_A_TOKEN, Said},
+    sort::{Failure, refused_midway},
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -138,6 +142,15 @@ impl Stream {
         set(&mut usage.cache_write, "cache_creation_input_tokens");
     }
 
+    /// What was said of a reply that broke off, paid for as far as it came. What it called is left out: no call is whole.
+    pub(super) fn so_far(self) -> Said {
+        let parts: Vec<Part> = self.blocks.into_values().filter_map(Block::part).collect();
+        let size = serde_json::to_string(&parts).map_or(0, |text| text.len() as u64 / BYTES_A_TOKEN);
+        let usage = self.usage.map(|usage| Usage { output: usage.output.max(size), ..usage });
+        let parts = parts.into_iter().filter(|part| matches!(part, Part::Text { .. })).collect();
+        Said { parts, usage, cut: true, filtered: false }
+    }
+
     /// What was said; `None` when the stream ended before its end.
     pub(super) fn said(self) -> Option<Said> {
         let stop = self.stop?;
@@ -176,6 +189,16 @@ impl Block {
             _ => Part::Sealed { block },
         })
     }
+}
+
+/// A reply that came in one piece.
+pub(super) fn whole(reply: &Value) -> Said {
+    let mut stream = Stream::default();
+    stream.count(&reply["usage"]);
+    let blocks = reply["content"].as_array().into_iter().flatten().cloned();
+    let parts = blocks.filter_map(|block| Block { block, json: String::new() }.part()).collect();
+    let cut = reply["stop_reason"] == "max_tokens";
+    Said { parts, usage: stream.usage, cut, filtered: false }
 }
 
 /// Arguments as JSON, or the text as it came where they are none.

@@ -1,6 +1,7 @@
 //! Models over HTTP: one trait, the providers behind it.
 
 mod anthropic;
+pub mod gateway;
 mod openai;
 mod prices;
 mod remote;
@@ -238,6 +239,6 @@ pub fn model(settings: ModelSettings, http: reqwest::Client) -> Result<Box<dyn M
 }
 
 #[cfg(test)]
-mod stub;
+pub(crate) mod stub;
 #[cfg(test)]
 mod tests;

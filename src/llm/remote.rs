@@ -14,23 +14,24 @@ use std::{collections::HashSet, time::Duration};
 use url::Url;
 
 /// The longest time for one reply from its first to its last byte: past this something only drips.
-const REPLY: Duration = Duration::from_secs(20 * 60);
+pub(super) const REPLY: Duration = Duration::from_secs(20 * 60);
 /// Bytes read of a refusal: a sentence and what is around it.
 const REFUSAL: usize = 64 << 10;
 /// Bytes of a token where the provider does not count them, on the low side so that budgets end early rather than late.
-const BYTES_A_TOKEN: u64 = 3;
+pub(super) const BYTES_A_TOKEN: u64 = 3;
 
 /// A model behind HTTP.
+#[derive(Clone)]
 pub(super) struct Remote {
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
     wire: Wire,
-    url: Url,
-    headers: HeaderMap,
-    host: String,
-    name: String,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) host: String,
+    pub(super) name: String,
     key: SecretString,
-    patience: Duration,
-    prices: Option<Prices>,
+    pub(super) patience: Duration,
+    pub(super) prices: Option<Prices>,
     context: u64,
     reply: u32,
 }
@@ -104,7 +105,7 @@ impl Remote {
         stream.said().ok_or_else(|| self.incomplete(events, begun))
     }
 
-    fn incomplete(&self, events: &Events, begun: bool) -> Failure {
+    pub(super) fn incomplete(&self, events: &Events, begun: bool) -> Failure {
         let Self { host, wire, .. } = self;
         if begun {
             return Failure::Lost("its answer ended before its end".to_owned());
@@ -118,8 +119,14 @@ impl Remote {
         ))
     }
 
+    /// Is the key part of a text?
+    pub(super) fn is_told(&self, text: &str) -> bool {
+        let key = self.key.expose_secret();
+        !key.is_empty() && text.contains(key)
+    }
+
     /// A provider may repeat the key it was given; nothing that people read may.
-    fn without_key(&self, mut failure: Failure) -> Failure {
+    pub(super) fn without_key(&self, mut failure: Failure) -> Failure {
         let key = self.key.expose_secret();
         if !key.is_empty() {
             let words = failure.words_mut();
@@ -212,7 +219,7 @@ fn headers(wire: Wire, key: &SecretString) -> Result<HeaderMap, ModelError> {
     Ok(headers)
 }
 
-async fn refusal(mut response: reqwest::Response, silence: Duration) -> Failure {
+pub(super) async fn refusal(mut response: reqwest::Response, silence: Duration) -> Failure {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let mut body = Vec::new();
     while body.len() < REFUSAL {
@@ -224,7 +231,7 @@ async fn refusal(mut response: reqwest::Response, silence: Duration) -> Failure 
     refused(status, &headers, &String::from_utf8_lossy(&body))
 }
 
-fn json(data: &str) -> Result<Value, Failure> {
+pub(super) fn json(data: &str) -> Result<Value, Failure> {
     serde_json::from_str(data)
         .map_err(|error| Failure::Nonsense(format!("its answer cannot be read: {error}")))
 }

@@ -9,33 +9,33 @@ use tokio::{
 
 /// One answer.
 #[derive(Clone)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: &'static str,
-    pub(super) body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: &'static str,
+    pub(crate) body: String,
     /// The connection breaks before the body is complete.
-    pub(super) cut: bool,
+    pub(crate) cut: bool,
 }
 
 impl Answer {
-    pub(super) fn stream(body: impl Into<String>) -> Self {
+    pub(crate) fn stream(body: impl Into<String>) -> Self {
         Self { status: 200, headers: "content-type: text/event-stream\r\n", body: body.into(), cut: false }
     }
-    pub(super) fn refusal(status: u16, body: impl Into<String>) -> Self {
+    pub(crate) fn refusal(status: u16, body: impl Into<String>) -> Self {
         Self { status, headers: "content-type: application/json\r\n", body: body.into(), cut: false }
     }
 }
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Request line and headers, in small letters.
-    pub(super) head: String,
-    pub(super) body: Value,
+    pub(crate) head: String,
+    pub(crate) body: Value,
 }
 
 /// Answers in order; the last one again and again. Gives the address and what it will have seen.
-pub(super) async fn serve(answers: Vec<Answer>) -> (url::Url, Arc<Mutex<Vec<Seen>>>) {
+pub(crate) async fn serve(answers: Vec<Answer>) -> (url::Url, Arc<Mutex<Vec<Seen>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap()).parse().unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));

@@ -237,6 +237,17 @@ impl Provider {
 }
 
 impl Provider {
+    /// Runs a program of the image in a sandbox of its own; gives the first line it prints.
+    ///
+    /// # Errors
+    /// [`SandboxError::NoProgram`] where the image lacks it, and whatever keeps a sandbox from being one.
+    pub async fn try_program(&self, program: &str, argument: &str) -> Result<String, SandboxError> {
+        match self {
+            Self::Docker(p) => p.try_program(program, argument).await,
+            Self::Local(_) => Err(SandboxError::Other("it needs a container".to_owned())),
+        }
+    }
+
     /// Whether what runs there has no network but what it is given.
     pub fn is_boundary(&self) -> bool {
         matches!(self, Self::Docker(_))

@@ -73,7 +73,9 @@ async fn the_engine_works_with_the_tools_that_the_sandbox_really_has() {
         services: vec![],
     };
     let book = Book::default();
-    let outcome = native(Box::new(script), vec![]).run(&turn, &Workspace { sandbox: &*sandbox }, &book).await;
+    let outcome = native(Box::new(script), vec![])
+        .run(&turn, &Workspace { sandbox: &*sandbox, gateway: None }, &book)
+        .await;
     let End::Finished(Finish { summary, outside_request, .. }) = outcome.end else {
         panic!("{:?}", outcome.end)
     };

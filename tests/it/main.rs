@@ -13,6 +13,7 @@ mod crossings;
 mod deliveries;
 mod descriptions;
 mod egress;
+mod engines;
 mod evil;
 mod explain;
 mod forge;

@@ -1,5 +1,6 @@
 //! The loop as a whole: what it does with a script's replies, and that nothing it does depends on being the same process.
 
+mod claude;
 mod world;
 
 use super::{End, Finish, Note, Record, Stop, Task, caps, compaction, history, prompt, tasks};
@@ -62,7 +63,7 @@ async fn a_round_goes_on_from_every_record_as_if_nothing_had_happened() {
         let mut first = Book { dies_after: Some(dies_after), ..Book::default() };
         let sandbox = Memory { files: Arc::new(buggy().into()), ..Memory::default() };
         first.files = Arc::clone(&sandbox.files);
-        let workspace = super::Workspace { sandbox: &sandbox };
+        let workspace = super::Workspace { sandbox: &sandbox, gateway: None };
         let engine = super::native(Box::new(script.clone()), vec![]);
         let begun = turn(request(""));
         tokio::select! {

@@ -321,5 +321,5 @@ pub(super) async fn run(script: &Script, turn: &Turn, files: Files, book: &mut B
 pub(super) async fn run_in(sandbox: &Memory, script: &Script, turn: &Turn, book: &mut Book) -> Outcome {
     book.files = Arc::clone(&sandbox.files);
     let engine: Box<dyn Engine> = native(Box::new(script.clone()), vec![]);
-    engine.run(turn, &Workspace { sandbox }, book).await
+    engine.run(turn, &Workspace { sandbox, gateway: None }, book).await
 }

@@ -7,7 +7,7 @@ use crate::{
     domain::Timestamp,
     git,
     llm::{Ask, Message, ModelError},
-    sandbox::SandboxError,
+    sandbox::{self, SandboxError},
     store::{self, Examined},
 };
 use secrecy::ExposeSecret;
@@ -160,10 +160,15 @@ pub(super) async fn sandbox(patient: &Patient) -> Vec<Finding> {
                 .mend("sandbox.kind = \"docker\" is one"),
         ];
     }
-    let tried =
-        async { configured::sandboxes(config, "doctor").await?.check().await.map_err(anyhow::Error::from) };
+    let tried = async {
+        let sandboxes = configured::sandboxes(config, "doctor").await?;
+        Ok::<_, anyhow::Error>((sandboxes.check().await?, sandboxes))
+    };
     let error = match tried.await {
-        Ok(line) => return vec![Finding::ok(SUBJECT, format!("{line} (tried)"))],
+        Ok((line, sandboxes)) => {
+            let found = Finding::ok(SUBJECT, format!("{line} (tried)"));
+            return std::iter::once(found).chain(engine(patient, &sandboxes).await).collect();
+        }
         Err(error) => error,
     };
     let found = Finding::fail(SUBJECT, format!("{error:#}"));
@@ -177,6 +182,22 @@ pub(super) async fn sandbox(patient: &Patient) -> Vec<Finding> {
             .mend("or name another with sandbox.host"),
         _ => found,
     }]
+}
+
+/// Where the engine is a program of the image: whether it is there.
+async fn engine(patient: &Patient, sandboxes: &sandbox::Provider) -> Option<Finding> {
+    const SUBJECT: &str = "engine";
+    // What is wrong with the model is told with the model.
+    let engine = configured::engine(&patient.config, &patient.http).ok()?;
+    match configured::program(engine.as_ref(), sandboxes).await {
+        Ok(None) => None,
+        Ok(Some(said)) => Some(Finding::ok(SUBJECT, format!("{said} in the image (tried)"))),
+        Err(error) => Some(
+            Finding::fail(SUBJECT, format!("{error:#}"))
+                .mend("build an image with it and name it with sandbox.image,")
+                .mend("or set agent.engine = \"native\""),
+        ),
+    }
 }
 
 /// The git program, where fixpoint looks for it.

@@ -3,27 +3,17 @@
 use super::{DockerProvider, GREETING, START, container::UID, engine};
 use crate::{
     domain::{Epoch, SessionId},
-    sandbox::{Command, Sandbox, SandboxError, Spec},
+    sandbox::{Command, Process, Sandbox, SandboxError, Spec},
     toolbox::wire::Findings,
 };
 use tokio::io::AsyncReadExt;
 
+/// Enough for a program of hundreds of megabytes to say its version.
+const PROGRAM_MEMORY: u64 = 1 << 30;
+
 impl DockerProvider {
     pub(in crate::sandbox) async fn check(&self) -> Result<String, SandboxError> {
-        let spec = Spec {
-            session: SessionId(uuid::Uuid::now_v7()),
-            epoch: Epoch(0),
-            image: None,
-            cpus: 1.0,
-            memory: 256 << 20,
-            pids: 64,
-            disk: 64 << 20,
-            wall_clock: START,
-            services: Vec::new(),
-            service_memory: 128 << 20,
-            way_out: false,
-        };
-        let sandbox = self.start(&spec).await?;
+        let sandbox = self.start(&small()).await?;
         let found = findings(sandbox.as_ref()).await;
         sandbox.stop().await?;
         // A kernel of its own filters system calls by being one.
@@ -35,6 +25,56 @@ impl DockerProvider {
             "docker {version} ({}), {runtime}, image {}: no network, nothing to gain",
             self.arch, self.settings.image
         ))
+    }
+
+    pub(in crate::sandbox) async fn try_program(
+        &self,
+        program: &str,
+        argument: &str,
+    ) -> Result<String, SandboxError> {
+        let sandbox = self.start(&Spec { memory: PROGRAM_MEMORY, ..small() }).await?;
+        let said = first_line(sandbox.as_ref(), Command::named(program, [argument])).await;
+        sandbox.stop().await?;
+        said.map_err(|error| match error {
+            SandboxError::NoProgram(_) => {
+                SandboxError::NoProgram(format!("{program} ({})", self.settings.image))
+            }
+            error => error,
+        })
+    }
+}
+
+/// The first line that a command prints, where it succeeds.
+async fn first_line(sandbox: &dyn Sandbox, command: Command) -> Result<String, SandboxError> {
+    let Process { stdin, stdout, wait, .. } = sandbox.exec(command).await?;
+    drop(stdin);
+    let mut said = String::new();
+    let ran = async {
+        stdout.take(GREETING as u64).read_to_string(&mut said).await?;
+        wait.await
+    };
+    match tokio::time::timeout(START, ran).await {
+        Ok(Ok(0)) => Ok(crate::domain::text::terminal(said.lines().next().unwrap_or_default())),
+        Ok(Ok(status)) => Err(SandboxError::Other(format!("it ended with {status}"))),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(SandboxError::Other("it does not end".to_owned())),
+    }
+}
+
+/// A sandbox in which nothing is worked.
+fn small() -> Spec {
+    Spec {
+        session: SessionId(uuid::Uuid::now_v7()),
+        epoch: Epoch(0),
+        image: None,
+        cpus: 1.0,
+        memory: 256 << 20,
+        pids: 64,
+        disk: 64 << 20,
+        wall_clock: START,
+        services: Vec::new(),
+        service_memory: 128 << 20,
+        way_out: false,
     }
 }
 

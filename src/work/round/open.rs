@@ -6,7 +6,7 @@ use super::{
     dependencies, offer, ready, task, way,
 };
 use crate::{
-    agent::{self, Message, Record, Stop, Task, Turn, Workspace},
+    agent::{self, Gateway, Message, Record, Stop, Task, Turn, Workspace},
     domain::{
         Sha, State,
         egress::Refusals,
@@ -51,6 +51,8 @@ pub(super) struct Round {
     sandbox: Arc<dyn Sandbox>,
     /// Its only way out, where it has one; let go, it is closed.
     way: Option<way::Open>,
+    /// What it asks the model through, where its engine is in there.
+    gateway: Option<Arc<Gateway>>,
     host: Host,
     turn: Turn,
     pub(super) tainted: bool,
@@ -77,7 +79,8 @@ impl Round {
         }
         let first = change.merge.as_ref().map(|_| change.first_tree.clone());
         let checkpoint = checkpoint(&lines, here).or(first);
-        let (sandbox, way) = open_sandbox(driver, &change, checkpoint.as_ref()).await?;
+        let gateway = parts.engine.gateway(parts.house.model.as_deref());
+        let (sandbox, way) = open_sandbox(driver, &change, (checkpoint.as_ref(), gateway.as_ref())).await?;
         let (turn, tainted) = turn(&change, &lines).await?;
         {
             let (requests, plain) = told_before(state, &lines, here);
@@ -98,7 +101,7 @@ impl Round {
             used: Mutex::new(counted),
             began: Instant::now(),
         };
-        Ok(Self { change, sandbox, way, host, turn, tainted })
+        Ok(Self { change, sandbox, way, gateway, host, turn, tainted })
     }
 
     pub(super) fn spent(&self) -> Spent {
@@ -190,7 +193,7 @@ impl Round {
     }
 
     async fn engine(&self) -> agent::Outcome {
-        let workspace = Workspace { sandbox: self.sandbox.as_ref() };
+        let workspace = Workspace { sandbox: self.sandbox.as_ref(), gateway: self.gateway.as_ref() };
         self.change.parts.engine.run(&self.turn, &workspace, &self.host).await
     }
 
@@ -248,7 +251,7 @@ fn failed(why: String) -> Ending {
 async fn open_sandbox(
     driver: &mut Driver,
     change: &Change,
-    tree: Option<&Sha>,
+    (tree, gateway): (Option<&Sha>, Option<&Arc<Gateway>>),
 ) -> Result<(Arc<dyn Sandbox>, Option<way::Open>), Opening> {
     let (mut parts, start) = (driver.parts.clone(), &change.start);
     parts.upstream = parts.upstream.of(&change.state.facts.repo.to_string());
@@ -264,7 +267,7 @@ async fn open_sandbox(
         wall_clock: parts.settings.limits.round + 2 * GRACE,
         services: parts.house.holds.services.clone(),
         service_memory: size.service_memory,
-        way_out: way::is_wanted(&parts),
+        way_out: way::is_wanted(&parts, gateway),
     };
     let failed =
         |error: &dyn std::fmt::Display| Opening::Failed(format!("The sandbox could not be used: {error}"));
@@ -278,7 +281,8 @@ async fn open_sandbox(
     if !spec.way_out {
         return Ok((sandbox, None));
     }
-    let way = way::open(&parts, sandbox.as_ref(), spec.wall_clock).await.map_err(|e| failed(&e))?;
+    let inside = (sandbox.as_ref(), gateway);
+    let way = way::open(&parts, inside, spec.wall_clock).await.map_err(|e| failed(&e))?;
     Ok((sandbox, Some(way)))
 }
 

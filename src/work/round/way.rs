@@ -2,13 +2,14 @@
 //! what it must not is none.
 
 use crate::{
+    agent::Gateway,
     domain::egress::Refusals,
     egress::{Attached, EgressError, Way},
     sandbox::{Command, Sandbox},
     toolbox::wire::egress as inside,
     work::Parts,
 };
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::io::AsyncReadExt;
 
 /// Bytes of what the check inside says.
@@ -24,17 +25,22 @@ pub(super) struct Open {
 }
 
 /// Does a round of these parts need one? Without, its sandbox has nothing that could be asked.
-pub(super) fn is_wanted(parts: &Parts) -> bool {
-    !parts.settings.allow.is_empty()
+pub(super) fn is_wanted(parts: &Parts, gateway: Option<&Arc<Gateway>>) -> bool {
+    gateway.is_some() || !parts.settings.allow.is_empty()
 }
 
-/// Opens the way and proves it.
+/// Opens the way, with the model's gateway as its one local service, and proves it.
 ///
 /// # Errors
 /// A sentence for the operator: the round does not begin.
-pub(super) async fn open(parts: &Parts, sandbox: &dyn Sandbox, life: Duration) -> Result<Open, String> {
+pub(super) async fn open(
+    parts: &Parts,
+    (sandbox, gateway): (&dyn Sandbox, Option<&Arc<Gateway>>),
+    life: Duration,
+) -> Result<Open, String> {
     let said = |error: EgressError| error.to_string();
-    let way = Way::new(parts.settings.allow.clone(), parts.upstream.clone(), None, life).map_err(said)?;
+    let local = gateway.map(Gateway::local);
+    let way = Way::new(parts.settings.allow.clone(), parts.upstream.clone(), local, life).map_err(said)?;
     let carrier = sandbox.exec(Command::toolbox(way.arguments())).await.map_err(|error| error.to_string())?;
     let attached = way.attach(carrier.stdin, carrier.stdout).await.map_err(said)?;
     prove(&way, sandbox).await?;

@@ -72,6 +72,8 @@ pub struct World {
     pub rate_limit: u32,
     /// With less free disk nothing is begun.
     pub min_free_disk: u64,
+    /// Claude Code in the sandbox works, instead of our own loop.
+    pub claude: bool,
 }
 
 /// A running fixpoint and the world around it.
@@ -131,6 +133,7 @@ impl World {
             data: None,
             rate_limit: Options::default().rate_limit,
             min_free_disk: 1 << 20,
+            claude: false,
         }
     }
 
@@ -182,11 +185,21 @@ impl World {
             (self.hooks, self.database, self.lease, self.min_free_disk);
         let services = self.services;
         let allow = self.allow;
+        let claude = self.claude;
         let rebuild = move || {
-            let engine = engine(&hub, &models, patience);
+            let engine = match claude {
+                true => claude_code(&hub, patience),
+                false => engine(&hub, &models, patience),
+            };
             let mut settings =
                 settings(&hub, data.clone(), sandboxes.clone(), limits.clone(), rules.clone(), caps);
             settings.work.lease = lease;
+            if claude {
+                // A program of some four hundred megabytes.
+                settings.work.sandbox.memory = 1 << 30;
+                settings.work.sandbox.cpus = 2.0;
+                settings.work.engine = format!("claude-code, {MODEL}");
+            }
             settings.work.services = services.clone();
             settings.work.sandbox_words = allow.words();
             settings.work.allow = allow.clone();
@@ -243,6 +256,18 @@ pub fn client() -> reqwest::Client {
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .expect("a client")
+}
+
+/// What the gateway asks the model with.
+pub const MODEL_KEY: &str = "sk-ant-canary-9d41c7";
+
+/// Claude Code over the emulated model.
+pub fn claude_code(github: &Emulator, patience: Duration) -> Arc<dyn agent::Engine> {
+    let base = format!("{}/v1/", github.model_url().trim_end_matches('/'));
+    let url = url::Url::parse(&base).expect("an address");
+    let settings = ModelSettings::new(Wire::Anthropic, url, MODEL, SecretString::from(MODEL_KEY));
+    let gateway = llm::gateway::Gateway::new(ModelSettings { patience, ..settings }, client());
+    Arc::from(agent::claude_code(gateway.expect("a gateway"), Vec::new()))
 }
 
 /// The engine over the emulated model, which answers to every name.
