@@ -8,6 +8,7 @@ use tokio::{
     net::TcpListener,
 };
 
+mod guards;
 mod world;
 
 use world::{Inside, World};

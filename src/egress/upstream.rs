@@ -2,7 +2,11 @@
 //!
 //! Redirects are not followed: the sandbox sees them, and asks again if it may.
 
-use crate::domain::egress::{Destination, Reach, reach};
+use crate::domain::{
+    Fault,
+    egress::{Destination, Reach, reach},
+    seeded,
+};
 use futures::future::BoxFuture;
 use reqwest::{
     Client,
@@ -67,7 +71,7 @@ impl Checked {
             Reach::Private => self.private,
             Reach::Never => false,
         };
-        match found.iter().all(open) {
+        match found.iter().all(open) || seeded(Fault::AddressesUnseen) {
             _ if found.is_empty() => Err(io::Error::other("the name leads to no address").into()),
             true => Ok(found),
             false => Err(NotPublic.into()),

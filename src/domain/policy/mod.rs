@@ -10,7 +10,7 @@ mod weaker;
 pub use secrets::Secrets;
 pub use survey::{Survey, Touched, survey};
 
-use crate::domain::Limits;
+use crate::domain::{Fault, Limits, seeded};
 use serde::{Deserialize, Serialize};
 
 /// Something in a change that wants a person's look; the pull request stays a draft.
@@ -79,7 +79,25 @@ pub enum Ruling {
 /// Rules on a change. `secrets` are our own, to be found in any usual encoding.
 pub fn rule(files: &[FileDiff], rules: &Rules, limits: &Limits, secrets: &[String]) -> Ruling {
     let reasons = refuse::reasons(files, rules, limits, &Secrets::new(secrets));
-    if reasons.is_empty() { Ruling::Pass { flags: weaker::flags(files) } } else { Ruling::Refuse { reasons } }
+    match reasons.is_empty() {
+        false => Ruling::Refuse { reasons },
+        true if seeded(Fault::WeakerUnflagged) => Ruling::Pass { flags: Vec::new() },
+        true => Ruling::Pass { flags: weaker::flags(files) },
+    }
+}
+
+/// Why what an agent says may neither be posted nor stand in a commit; `None`: it may. It is read as one text, so that
+/// half of a secret here and half of it there does not pass.
+pub fn words(said: &[&str], secrets: &[String]) -> Option<String> {
+    if seeded(Fault::WordsUnread) {
+        return None;
+    }
+    let all = said.join("\n");
+    let own = Secrets::new(secrets).are_in(all.as_bytes()).then_some("a secret of fixpoint's own");
+    let kind = own.or_else(|| secrets::kind(b"", all.as_bytes()))?;
+    Some(format!(
+        "What is said of the change (a summary, a description, an answer) holds {kind}: take it out, or use a placeholder."
+    ))
 }
 
 #[cfg(test)]

@@ -62,6 +62,11 @@ impl World {
         heads.iter().map(line).map(|line| line.trim_end_matches(" HTTP/1.1").to_owned()).collect()
     }
 
+    /// Everything it was asked, as it came.
+    pub(super) async fn heads(&self) -> String {
+        self.heads.lock().await.iter().map(|head| String::from_utf8_lossy(head).into_owned()).collect()
+    }
+
     /// The first bytes of its only connection.
     pub(super) async fn next_bytes(&self, n: usize) -> Vec<u8> {
         for _ in 0..500 {
@@ -134,7 +139,8 @@ impl Inside {
         agent.write_all(wire::READY.as_bytes()).await.unwrap();
         let (stdout, stdin) = tokio::io::split(host);
         let attached = Some(way.attach(stdin, stdout).await.unwrap());
-        let mut carrier = yamux::Connection::new(agent.compat(), inside::multiplexing(), yamux::Mode::Client);
+        let mut carrier =
+            yamux::Connection::new(agent.compat(), inside::multiplexing(inside::ROOM), yamux::Mode::Client);
         let (streams, mut wanted) =
             tokio::sync::mpsc::channel::<tokio::sync::oneshot::Sender<yamux::Stream>>(8);
         tokio::spawn(std::future::poll_fn(move |context| {
