@@ -116,6 +116,41 @@ fn every_test_that_the_page_on_security_names_exists() {
     assert!(named.len() > 20 && missing.is_empty(), "{missing:?}");
 }
 
+/// A probe for a mistake is worth what its test is: each that can be made is made by one.
+#[test]
+fn every_mistake_that_can_be_made_is_caught_by_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let faults = fs::read_to_string(root.join("src/domain/fault.rs")).unwrap();
+    let faults = faults.split_once("pub enum Fault {").unwrap().1.split_once("\n}").unwrap().0;
+    let is_name = |line: &&str| line.ends_with(',') && !line.starts_with('/');
+    let names: Vec<&str> =
+        faults.lines().map(str::trim).filter(is_name).map(|line| line.trim_end_matches(',')).collect();
+    let mut tests = String::new();
+    for folder in ["src", "tests"] {
+        let mut files = Vec::new();
+        all(&root.join(folder), &mut files);
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let is_test = folder == "tests"
+                || file
+                    .components()
+                    .any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs");
+            tests.push_str(if is_test {
+                &text
+            } else {
+                text.split_once("#[cfg(test)]").map_or("", |(_, tests)| tests)
+            });
+        }
+    }
+    let unmade: Vec<&&str> = names
+        .iter()
+        .filter(|name| {
+            !tests.contains(&format!("Fault::{name}")) && !tests.contains(&format!("Mistake::{name}"))
+        })
+        .collect();
+    assert!(names.len() > 30 && unmade.is_empty(), "{unmade:?}");
+}
+
 /// Every Rust file below a folder.
 fn all(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
