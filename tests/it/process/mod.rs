@@ -2,6 +2,7 @@
 
 mod acknowledged;
 mod load;
+mod recorder;
 mod sender;
 mod storm;
 mod throughput;
