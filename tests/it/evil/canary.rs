@@ -53,7 +53,7 @@ pub fn forms(secret: &str) -> Vec<Form> {
     {
         let whole = STANDARD_NO_PAD.encode([vec![b' '; skip], secret.into()].concat());
         // Of the first and the last digits a neighbour's bits are part.
-        let stable = whole[if skip == 0 { 0 } else { 4 }..whole.len() - 2].as_bytes().to_vec();
+        let stable = whole.as_bytes()[if skip == 0 { 0 } else { 4 }..whole.len() - 2].to_vec();
         all.push(Form { name, bytes: whole.clone().into(), stable, words: whole });
     }
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
