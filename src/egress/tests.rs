@@ -9,6 +9,7 @@ use tokio::{
 };
 
 mod guards;
+mod window;
 mod world;
 
 use world::{Inside, World};
