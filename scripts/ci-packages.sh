@@ -12,6 +12,7 @@ declare -A package=(
     [python3]=python3
     [docker-compose]=docker-compose
     [npm]=npm
+    [strace]=strace
     [chromium]=chromium
     [chromedriver]=chromium-driver
 )

@@ -111,9 +111,48 @@ fn every_test_that_the_page_on_security_names_exists() {
     let is_test = |name: &&str| name.matches('_').count() > 1 && !name.contains(' ');
     let named: Vec<&str> = page.split('`').skip(1).step_by(2).filter(is_test).collect();
     // Of a whole family the page names the beginning alone.
-    let is_there = |name: &&&str| name.ends_with('…') || code.contains(&format!("fn {name}("));
+    // Some are made by a macro from their name and what they run.
+    let made = ["fn {}(", "!({},", "!(\n    {},"];
+    let is_there = |name: &&&str| {
+        name.ends_with('…') || made.iter().any(|made| code.contains(&made.replace("{}", name)))
+    };
     let missing: Vec<&&str> = named.iter().filter(|name| !is_there(name)).collect();
     assert!(named.len() > 20 && missing.is_empty(), "{missing:?}");
+}
+
+/// A probe for a mistake is worth what its test is: each that can be made is made by one.
+#[test]
+fn every_mistake_that_can_be_made_is_caught_by_a_test() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let faults = fs::read_to_string(root.join("src/domain/fault.rs")).unwrap();
+    let faults = faults.split_once("pub enum Fault {").unwrap().1.split_once("\n}").unwrap().0;
+    let is_name = |line: &&str| line.ends_with(',') && !line.starts_with('/');
+    let names: Vec<&str> =
+        faults.lines().map(str::trim).filter(is_name).map(|line| line.trim_end_matches(',')).collect();
+    let mut tests = String::new();
+    for folder in ["src", "tests"] {
+        let mut files = Vec::new();
+        all(&root.join(folder), &mut files);
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            let is_test = folder == "tests"
+                || file
+                    .components()
+                    .any(|part| part.as_os_str() == "tests" || part.as_os_str() == "tests.rs");
+            tests.push_str(if is_test {
+                &text
+            } else {
+                text.split_once("#[cfg(test)]").map_or("", |(_, tests)| tests)
+            });
+        }
+    }
+    let unmade: Vec<&&str> = names
+        .iter()
+        .filter(|name| {
+            !tests.contains(&format!("Fault::{name}")) && !tests.contains(&format!("Mistake::{name}"))
+        })
+        .collect();
+    assert!(names.len() > 30 && unmade.is_empty(), "{unmade:?}");
 }
 
 /// Every Rust file below a folder.

@@ -249,7 +249,7 @@ async fn by_hand(
 async fn parts(
     config: &Config,
     (runner, inputs): (&Runner, &Inputs),
-    (github, http): (GitHub, reqwest::Client),
+    (mut github, http): (GitHub, reqwest::Client),
     folder: &Path,
 ) -> anyhow::Result<work::Parts> {
     let config = &Config { data_dir: folder.to_owned(), ..config.clone() };
@@ -269,6 +269,7 @@ async fn parts(
     let mut settings = configured::work(config, &engine.describe(), words, secrets)?;
     settings.action = Some(work::action::Settings { workflow: runner.workflow.clone() });
     let database = format!("sqlite:{}", folder.join("fixpoint.db").display());
+    github.withhold(&settings.secrets);
     let operator = Arc::new(settings);
     let house = work::House::new(operator.clone(), engine.models());
     Ok(work::Parts {

@@ -161,9 +161,11 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
     state.disk = Some(disk.clone());
     let operator = Arc::new(settings.work);
     let house = work::House::new(operator.clone(), settings.engine.models());
+    let mut github = GitHub::new(settings.github, http)?;
+    github.withhold(&operator.secrets);
     let parts = work::Parts {
         store: store.clone(),
-        github: GitHub::new(settings.github, http)?,
+        github,
         app: Arc::new(OnceCell::new()),
         mirrors: Mirrors::new(settings.data.join("mirrors")).through(settings.proxy),
         sandboxes: settings.sandboxes,

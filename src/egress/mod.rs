@@ -21,7 +21,7 @@ pub use credential::{Credential, Kind, Unsendable};
 pub use upstream::{Resolver, Upstream, system};
 
 use crate::{
-    domain::egress::{AllowList, GATEWAY, Reason, Refusals},
+    domain::egress::{AllowList, Destination, GATEWAY, Reached, Reason, Refusals},
     toolbox::wire::{self, egress as inside},
 };
 use authority::Authority;
@@ -92,6 +92,7 @@ struct Gate {
     local: Option<Local>,
     questions: Semaphore,
     refusals: Mutex<Refusals>,
+    reached: Mutex<Reached>,
     /// Bytes so far.
     down: AtomicU64,
     up: AtomicU64,
@@ -111,10 +112,10 @@ impl Way {
         let gateway = local.iter().map(|_| GATEWAY);
         let opened = allow.rules().iter().filter(|rule| !rule.opaque).map(|rule| rule.to.host());
         let authority = Authority::new(opened.chain(gateway), life)?;
-        let refusals = Mutex::default();
+        let (refusals, reached) = (Mutex::default(), Mutex::default());
         let (down, up) = (AtomicU64::new(0), AtomicU64::new(0));
         let questions = Semaphore::new(QUESTIONS);
-        let gate = Gate { allow, authority, upstream, local, questions, refusals, down, up };
+        let gate = Gate { allow, authority, upstream, local, questions, refusals, reached, down, up };
         Ok(Self { gate: Arc::new(gate), attached: Arc::default() })
     }
 
@@ -159,6 +160,11 @@ impl Way {
         self.gate.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What was reached so far.
+    pub fn reached(&self) -> Reached {
+        self.gate.reached.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Forgets what was refused: what a check of our own asked for is nobody's doing.
     pub fn forget_refusals(&self) -> Refusals {
         std::mem::take(&mut *self.gate.refusals.lock().unwrap_or_else(PoisonError::into_inner))
@@ -195,8 +201,14 @@ impl Gate {
         }
     }
 
-    /// Counts bytes; gives whether the session may still have them.
-    fn came(&self, bytes: usize) -> bool {
+    /// Takes note of what passes between the sandbox and a destination.
+    fn note(&self, what: impl FnOnce(&mut Reached)) {
+        what(&mut self.reached.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Counts bytes from a destination; gives whether the session may still have them.
+    fn came(&self, from: &Destination, bytes: usize) -> bool {
+        self.note(|reached| reached.received(from, bytes));
         self.down.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64 <= DOWN
     }
 

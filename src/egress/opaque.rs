@@ -39,14 +39,19 @@ pub(super) async fn pass(gate: Arc<Gate>, to: &Destination, mut inner: impl Asyn
         Err(Failure::NotPublic) => return gate.refuse(&name, Reason::Address),
         Err(Failure::Unreachable(why)) => return tracing::debug!(to = name, why, "cannot be reached"),
     };
+    gate.note(|reached| reached.asked(to, "CONNECT", bytes.len()));
     if outer.write_all(&bytes).await.is_err() || !gate.went(bytes.len()) {
         return;
     }
     let (mut from_inside, mut to_inside) = tokio::io::split(inner);
     let (mut from_outside, mut to_outside) = outer.split();
     let both = async {
-        let up = carry(&mut from_inside, &mut to_outside, |n| gate.went(n));
-        let down = carry(&mut from_outside, &mut to_inside, |n| gate.came(n));
+        let went = |n| {
+            gate.note(|reached| reached.sent(to, n));
+            gate.went(n)
+        };
+        let up = carry(&mut from_inside, &mut to_outside, went);
+        let down = carry(&mut from_outside, &mut to_inside, |n| gate.came(to, n));
         tokio::join!(up, down)
     };
     if let Ok((Ok(false), _) | (_, Ok(false))) = tokio::time::timeout(LIFE, both).await {

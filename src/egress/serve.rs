@@ -12,7 +12,7 @@ use yamux::{Connection, Mode};
 
 /// Serves every connection until the stream ends, which it should not: gives what was seen. Dropped, it cuts them all.
 pub(super) async fn serve(gate: Arc<Gate>, stream: impl AsyncRead + AsyncWrite + Unpin) -> String {
-    let mut multiplexed = Connection::new(stream.compat(), inside::multiplexing(), Mode::Server);
+    let mut multiplexed = Connection::new(stream.compat(), inside::multiplexing(0), Mode::Server);
     let mut open = JoinSet::new();
     loop {
         tokio::select! {

@@ -9,7 +9,9 @@ use tokio::{
 };
 
 mod credentials;
+mod guards;
 mod proxy;
+mod window;
 mod world;
 
 use world::{Inside, World};

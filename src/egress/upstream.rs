@@ -4,8 +4,10 @@
 
 use super::{Credential, connect};
 use crate::domain::{
+    Fault,
     egress::{Destination, Reach, reach},
     network::Proxy,
+    seeded,
 };
 use futures::future::BoxFuture;
 use reqwest::{
@@ -75,7 +77,7 @@ impl Checked {
             Reach::Private => self.private,
             Reach::Never => false,
         };
-        match found.iter().all(open) {
+        match found.iter().all(open) || seeded(Fault::AddressesUnseen) {
             _ if found.is_empty() => Err(io::Error::other("the name leads to no address").into()),
             true => Ok(found),
             false => Err(NotPublic.into()),

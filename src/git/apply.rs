@@ -3,7 +3,7 @@
 
 use super::objects::{oid, sha, tree_at};
 use super::{GitError, Mirror, paths};
-use crate::domain::{Limits, Sha};
+use crate::domain::{Fault, Limits, Sha, seeded};
 use crate::toolbox::wire::Change;
 use git2::{ObjectType, Oid, Repository, Tree};
 use std::collections::{BTreeMap, HashMap};
@@ -87,7 +87,10 @@ impl<'c> Folder<'c> {
     }
 
     fn put(&mut self, path: &'c str, own: Own<'c>) -> Result<(), GitError> {
-        let names = paths::check(path)?;
+        let names = match seeded(Fault::PathsBelieved) {
+            true => path.split('/').collect(),
+            false => paths::check(path)?,
+        };
         let (name, folders) = names.split_last().ok_or_else(|| bad(path, "it is empty"))?;
         let mut folder = self;
         for step in folders {

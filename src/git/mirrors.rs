@@ -1,7 +1,7 @@
 //! Where mirrors are, how one comes to be, and how work on it gets off the async threads.
 
 use super::GitError;
-use crate::domain::network::Proxy;
+use crate::domain::{fault::along, network::Proxy};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,7 +97,7 @@ impl Mirror {
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, GitError> + Send + 'static,
 ) -> Result<T, GitError> {
-    tokio::task::spawn_blocking(work)
+    tokio::task::spawn_blocking(along(work))
         .await
         .map_err(|e| GitError::Other(format!("the work broke off: {e}")))?
 }

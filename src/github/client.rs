@@ -2,6 +2,7 @@
 
 use super::errors::GitHubError;
 use super::service::Service;
+use super::withheld::without;
 use bytes::Bytes;
 use http::{HeaderMap, Method, header};
 use http_body_util::BodyExt;
@@ -127,7 +128,8 @@ impl Client {
         body: Option<&Value>,
     ) -> Result<(HeaderMap, Bytes), GitHubError> {
         let builder = http::Request::builder().method(method).uri(url.as_str());
-        let request = self.octocrab.build_request(builder, body).map_err(sorted)?;
+        let body = body.map(|body| without(&self.service.secrets, body));
+        let request = self.octocrab.build_request(builder, body.as_ref()).map_err(sorted)?;
         let response = self.octocrab.execute(request).await.map_err(sorted)?;
         let (parts, body) = response.into_parts();
         Ok((parts.headers, body.collect().await.map_err(sorted)?.to_bytes()))

@@ -29,6 +29,7 @@ mod service;
 mod template;
 mod tokens;
 mod wire;
+mod withheld;
 
 pub use app::{App, HookDelivery};
 pub use auth::{ACTIONS, Identity};
@@ -45,11 +46,11 @@ pub use repository::RepositoryInfo;
 pub use reviews::{LineComment, Review, ReviewComment, Side};
 pub use tokens::Scope;
 
-use crate::domain::trust::Permission;
 use crate::domain::{Actor, InstallationId, Repo, RepoId, UserId};
+use crate::domain::{policy::Secrets, trust::Permission};
 use auth::Auth;
 use client::Client;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use service::{Caller, Service};
 use std::fmt;
 use std::sync::Arc;
@@ -111,8 +112,14 @@ impl GitHub {
             api.set_path(&format!("{}/", api.path()));
         }
         let wire = Arc::new(wire::Wire { api, http, limits: limits::Limits::default() });
-        let service =
-            Service { wire, auth, answers: service::answers(), caller: Caller::App, by_clock: false };
+        let service = Service {
+            wire,
+            auth,
+            answers: service::answers(),
+            caller: Caller::App,
+            by_clock: false,
+            secrets: Arc::default(),
+        };
         let permissions =
             moka::future::Cache::builder().max_capacity(10_000).time_to_live(PERMISSION_KEPT).build();
         Ok(Self {
@@ -130,6 +137,13 @@ impl GitHub {
         let caller = Caller::Repository(installation, repo.id);
         let client = Client::new(Service { caller, ..self.as_app.service.clone() });
         Repository { github: self.clone(), client, installation, repo: repo.clone() }
+    }
+
+    /// What is written through this value from now on (and through repositories of it) holds none of these, in no usual
+    /// encoding.
+    pub fn withhold(&mut self, secrets: &[SecretString]) {
+        let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
+        self.as_app.service.secrets = Arc::new(Secrets::new(&secrets));
     }
 
     /// From now on what is read through this value (and repositories of it) is looked for by the clock, or is not: looks

@@ -7,7 +7,7 @@ use super::auth::Auth;
 use super::errors::GitHubError;
 use super::tokens::{Key, Scope};
 use super::wire::{Answer, Outgoing, Wire};
-use crate::domain::{InstallationId, RepoId, Timestamp};
+use crate::domain::{InstallationId, RepoId, Timestamp, policy::Secrets};
 use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
@@ -38,6 +38,8 @@ pub(super) struct Service {
     pub(super) caller: Caller,
     /// It looks by the clock: nobody asked, and nothing told of news.
     pub(super) by_clock: bool,
+    /// Ours: nothing that is written may hold one.
+    pub(super) secrets: Arc<Secrets>,
 }
 
 /// Answers kept with their `ETag`: asking again with it costs nothing of the hourly limit while nothing changed.

@@ -36,13 +36,16 @@ pub(super) fn drain(mut from: impl AsyncRead + Send + Unpin + 'static) -> Duplex
     reader
 }
 
+/// Bytes that wait for the engine to take them: several frames of a stream, so that they go in one write.
+const PIPE: usize = 256 << 10;
+
 /// A writer whose drop or shutdown closes `to`, even where `to` is half of a connection that closes only as a
 /// whole.
 pub(super) fn closing(mut to: impl AsyncWrite + Send + Unpin + 'static) -> DuplexStream {
-    let (writer, from) = duplex(64 << 10);
+    let (writer, from) = duplex(PIPE);
     tokio::spawn(async move {
         // In pieces as large as the pipe: each is a write of its own to the engine.
-        let mut from = BufReader::with_capacity(64 << 10, from);
+        let mut from = BufReader::with_capacity(PIPE, from);
         let _ = tokio::io::copy_buf(&mut from, &mut to).await;
         let _ = to.shutdown().await;
     });

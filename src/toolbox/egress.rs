@@ -42,7 +42,7 @@ pub async fn run(workspace: &Path, certificate: &str, system_roots: bool) -> any
     out.write_all(wire::READY.as_bytes()).await?;
     out.flush().await?;
     let host = join(tokio::io::stdin(), out).compat();
-    carry(&listener, Connection::new(host, egress::multiplexing(), Mode::Client)).await
+    carry(&listener, Connection::new(host, egress::multiplexing(egress::ROOM), Mode::Client)).await
 }
 
 /// The certificates and apt's file.

@@ -7,6 +7,7 @@ use crate::{
         session::{Deadline, Ending, RoundEnd},
         step,
     },
+    egress::Way,
     sandbox::Sandbox,
     store::{Advance, Claimed, Lease},
 };
@@ -35,6 +36,8 @@ pub(super) struct Driver {
     pub(super) hinted: bool,
     /// The running sandbox, so that it is stopped whatever ends the work.
     pub(super) sandbox: Option<Arc<dyn Sandbox>>,
+    /// Its way out, of which the audit is told when it is closed.
+    pub(super) way: Option<Way>,
 }
 
 /// Drives a claimed session, then gives it back.
@@ -48,8 +51,15 @@ pub(super) async fn drive(parts: Parts, claimed: Claimed, shutdown: Cancellation
 
 async fn driven(parts: Parts, claimed: Claimed, shutdown: CancellationToken) {
     let Claimed { lease, state, now } = claimed;
-    let mut driver =
-        Driver { parts: parts.clone(), lease: lease.clone(), state, now, hinted: false, sandbox: None };
+    let mut driver = Driver {
+        parts: parts.clone(),
+        lease: lease.clone(),
+        state,
+        now,
+        hinted: false,
+        sandbox: None,
+        way: None,
+    };
     let result = tokio::select! {
         result = driver.run() => result,
         () = lost(&parts, &lease) => Err(Halt::LeaseLost),

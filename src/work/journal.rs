@@ -4,7 +4,7 @@
 use super::Parts;
 use crate::{
     agent::{Journal, Message, Note, Part, Record, Stop},
-    domain::{Fault, Limits, Sha, seeded, session::Spent},
+    domain::{Fault, Limits, Sha, policy::Secrets, seeded, session::Spent},
     git::{GitError, Mirror},
     sandbox::{Command, Sandbox},
     store::{JournalLine, Lease, StoreError},
@@ -127,8 +127,13 @@ pub(super) fn loose(limits: &Limits) -> Limits {
 }
 
 /// Why the workspace could not be read: too much in it is the agent's doing, anything else may pass.
-fn unreadable(error: &anyhow::Error) -> Stop {
+fn unreadable(error: &anyhow::Error, secrets: &[String]) -> Stop {
     if let Some(GitError::BadPath { path, why }) = error.downcast_ref() {
+        // A path is the agent's own word, and this is read in public.
+        let path = match Secrets::new(secrets).are_in(path.as_bytes()) {
+            true => "(a secret of fixpoint's own)",
+            false => path,
+        };
         // Said where it is asked: nothing else tells why such a change never comes.
         return Stop::Limit(format!("what a tree may hold: the path \"{path}\" is refused, {why}"));
     }
@@ -155,7 +160,7 @@ impl Host {
     /// The workspace's tree as it is now, built on the host from the changed files.
     pub(super) async fn checkpoint(&self) -> Result<Sha, Stop> {
         let tree = match tokio::time::timeout(SNAPSHOT, self.snapshot()).await {
-            Ok(result) => result.map_err(|e| unreadable(&e))?,
+            Ok(result) => result.map_err(|e| unreadable(&e, &self.parts.settings.own_secrets()))?,
             Err(_) => return Err(Stop::Broken("the workspace could not be read in time".to_owned())),
         };
         let name = format!("session/{}", self.lease.session);
@@ -188,6 +193,9 @@ impl Host {
     /// The day's money, the request's money and tokens, the round's steps and wall clock: asked after each record, and so
     /// before each call of the model.
     fn within_limits(&self) -> Result<(), Stop> {
+        if seeded(Fault::Unbounded) {
+            return Ok(());
+        }
         let limits = &self.parts.settings.limits;
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(which) = self.parts.settings.daily.used_up(used.today) {

@@ -116,6 +116,13 @@ pub struct Settings {
     pub action: Option<action::Settings>,
 }
 
+impl Settings {
+    /// Our own secrets, to be looked for.
+    pub(crate) fn own_secrets(&self) -> Vec<String> {
+        self.secrets.iter().map(|secret| secrecy::ExposeSecret::expose_secret(secret).to_owned()).collect()
+    }
+}
+
 /// How a sandbox is made.
 #[derive(Clone, Debug)]
 pub struct SandboxSize {

@@ -87,6 +87,9 @@ pub struct Trigger {
     pub by: Actor,
     /// The text as it was at that moment; a later edit changes nothing.
     pub text: String,
+    /// The thread's title and text as they were at that moment, where the event tells them: somebody who asks has read
+    /// these, and not what stands there a minute later.
+    pub thread: Option<(String, String)>,
 }
 
 /// What something was asked by.

@@ -67,6 +67,12 @@ impl<'a> Part<'a> {
         named.then_some(Place { installation: self.installation(), repo })
     }
 
+    /// The title and text of an issue or pull request; an empty text may come as `null`.
+    pub(super) fn words(self) -> Option<(String, String)> {
+        let title = self.at("title").0.as_str()?;
+        Some((title.to_owned(), self.text("body").to_owned()))
+    }
+
     /// An issue's number, and whether it is a pull request.
     pub(super) fn thread(self) -> Option<(Number, On)> {
         let issue = self.at("issue");

@@ -105,7 +105,7 @@ fn comment(hook: Part<'_>, us: &Us<'_>) -> Sorted {
     let id = CommentId(comment.id("id").ok_or("it names no comment")?);
     let text = comment.text("body").to_owned();
     Ok(if commands(&text, on, us) {
-        trigger(place, number, on, Asked::Comment(id), by, text)
+        trigger(place, (number, on), Asked::Comment(id), by, text, hook.at("issue"))
     } else {
         Delivery::Fact(Fact::Comment { place, number, on, comment: id, by, text })
     })
@@ -120,7 +120,7 @@ fn issue(hook: Part<'_>, us: &Us<'_>) -> Sorted {
             let place = place(hook)?;
             let commands = commands(&text, on, us);
             commands
-                .then(|| trigger(place, number, on, Asked::Body, by, text))
+                .then(|| trigger(place, (number, on), Asked::Body, by, text, hook.at("issue")))
                 .ok_or("no command in its text")
         }
         "labeled" => {
@@ -129,7 +129,8 @@ fn issue(hook: Part<'_>, us: &Us<'_>) -> Sorted {
             let label = hook.at("label").text("name").to_owned();
             let place = place(hook)?;
             let ours = !us.label.is_empty() && label.eq_ignore_ascii_case(us.label);
-            ours.then(|| trigger(place, number, on, Asked::Label, by, label)).ok_or("not a label of ours")
+            ours.then(|| trigger(place, (number, on), Asked::Label, by, label, hook.at("issue")))
+                .ok_or("not a label of ours")
         }
         // Whoever closed it: that it is closed is a fact.
         "closed" | "deleted" | "transferred" => {
@@ -160,7 +161,7 @@ fn review(hook: Part<'_>, us: &Us<'_>) -> Sorted {
         return Ok(Delivery::Fact(Fact::Approvals { place, number }));
     }
     let id = review.id("id").ok_or("it names no review")?;
-    Ok(trigger(place, number, On::Pull, Asked::Review(id), by, text))
+    Ok(trigger(place, (number, On::Pull), Asked::Review(id), by, text, hook.at("pull_request")))
 }
 
 fn pull(hook: Part<'_>, us: &Us<'_>) -> Sorted {
@@ -220,7 +221,9 @@ fn check_run(hook: Part<'_>, us: &Us<'_>) -> Sorted {
     let place = place(hook)?;
     let number = run.at("pull_requests").0.get(0).and_then(|pull| Part(pull).number()).ok_or(NO_THREAD)?;
     let check_run = run.id("id").ok_or("it names no check run")?;
-    Ok(trigger(place, number, On::Pull, Asked::Button { check_run }, by, pressed.to_owned()))
+    // The event tells no more of the pull request than its number.
+    let asked = Asked::Button { check_run };
+    Ok(trigger(place, (number, On::Pull), asked, by, pressed.to_owned(), Part(&Value::Null)))
 }
 
 fn checks(hook: Part<'_>, subject: Part<'_>, field: &str) -> Sorted {
@@ -294,6 +297,14 @@ fn commands(text: &str, on: On, us: &Us<'_>) -> bool {
     !matches!(command::read(text, &reading), Read::Nothing(_))
 }
 
-fn trigger(place: Place, number: Number, on: On, asked: Asked, by: Actor, text: String) -> Delivery {
-    Delivery::Trigger(Box::new(Trigger { place, number, on, asked, by, text }))
+/// `thread`: the issue or pull request as the event tells of it.
+fn trigger(
+    place: Place,
+    (number, on): (Number, On),
+    asked: Asked,
+    by: Actor,
+    text: String,
+    thread: Part<'_>,
+) -> Delivery {
+    Delivery::Trigger(Box::new(Trigger { place, number, on, asked, by, text, thread: thread.words() }))
 }

@@ -1,14 +1,17 @@
-//! What a sandbox may reach: the operator's allow-list, the addresses that nothing may lead to, and what was refused.
+//! What a sandbox may reach: the operator's allow-list, the addresses that nothing may lead to, what was reached and what
+//! was refused.
 //!
 //! All of it is decided here, without a socket: the host's end of the way out only asks.
 
 mod address;
 mod destination;
+mod reached;
 mod refused;
 mod rule;
 
 pub use address::{Reach, reach};
 pub use destination::{Destination, DestinationError};
+pub use reached::{Reached, Traffic};
 pub use refused::{Reason, Refusals, Refused};
 pub use rule::{AllowList, Manner, Rule, RuleError};
 

@@ -1,7 +1,7 @@
 //! The allow-list: what may be reached, and how.
 
 use super::{Destination, DestinationError, GATEWAY, Reason};
-use crate::domain::text::meant;
+use crate::domain::{Fault, seeded, text::meant};
 use std::{fmt, str::FromStr};
 
 /// The words that may follow a destination.
@@ -197,6 +197,7 @@ impl AllowList {
     /// [`Reason::NotAllowed`].
     pub fn connect(&self, to: &Destination) -> Result<Manner, Reason> {
         match self.at(to).next() {
+            None if seeded(Fault::EverythingAllowed) => Ok(Manner::Opened),
             None => Err(Reason::NotAllowed),
             Some(rule) if rule.opaque => Ok(Manner::Opaque),
             Some(_) => Ok(Manner::Opened),
@@ -208,6 +209,9 @@ impl AllowList {
     /// # Errors
     /// Why not.
     pub fn request(&self, to: &Destination, method: &str, path: &str) -> Result<(), Reason> {
+        if seeded(Fault::EverythingAllowed) {
+            return Ok(());
+        }
         if self.connect(to)? == Manner::Opaque {
             // In clear text nothing says whose request it is.
             return Err(Reason::NotTls);
@@ -225,7 +229,7 @@ impl AllowList {
 
     /// May its address be of a private network?
     pub fn is_private(&self, to: &Destination) -> bool {
-        self.at(to).any(|rule| rule.private)
+        self.at(to).any(|rule| rule.private) || seeded(Fault::EverythingAllowed)
     }
 
     /// What passes unseen, for the pull request.

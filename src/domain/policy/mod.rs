@@ -14,7 +14,7 @@ pub use orders::{MOST_ORDERS, ORDER, Orders, is_order, wants_orders};
 pub use secrets::Secrets;
 pub use survey::{Survey, Touched, survey};
 
-use crate::domain::Limits;
+use crate::domain::{Fault, Limits, seeded};
 use serde::{Deserialize, Serialize};
 
 /// Something in a change that wants a person's look; the pull request stays a draft.
@@ -99,12 +99,28 @@ pub fn rule(
     limits: &Limits,
     secrets: &[String],
 ) -> Ruling {
-    let mut reasons = refuse::reasons(files, rules, limits, &Secrets::new(secrets));
+    let own = Secrets::new(secrets);
+    let mut reasons = refuse::reasons(files, rules, limits, &own);
     reasons.extend(files.iter().filter_map(|file| lfs::reason(file, &around.lfs_before, &around.lfs_after)));
     match reasons.is_empty() {
+        false => Ruling::Refuse { reasons: refuse::told(reasons, &own) },
+        true if seeded(Fault::WeakerUnflagged) => Ruling::Pass { flags: Vec::new() },
         true => Ruling::Pass { flags: weaker::flags(files, &around.orders) },
-        false => Ruling::Refuse { reasons: refuse::told(reasons) },
     }
+}
+
+/// Why what an agent says may neither be posted nor stand in a commit; `None`: it may. It is read as one text, so that
+/// half of a secret here and half of it there does not pass.
+pub fn words(said: &[&str], secrets: &[String]) -> Option<String> {
+    if seeded(Fault::WordsUnread) {
+        return None;
+    }
+    let all = said.join("\n");
+    let own = Secrets::new(secrets).are_in(all.as_bytes()).then_some("a secret of fixpoint's own");
+    let kind = own.or_else(|| secrets::kind(b"", all.as_bytes()))?;
+    Some(format!(
+        "What is said of the change (a summary, a description, an answer) holds {kind}: take it out, or use a placeholder."
+    ))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What is never pushed: workflow files, denied paths, links out of the tree, too much, secrets.
 
 use super::{FileDiff, Rules, secrets, secrets::Secrets};
-use crate::domain::Limits;
+use crate::domain::{Fault, Limits, seeded};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 const LINK: u32 = 0o120_000;
@@ -27,7 +27,14 @@ pub(super) fn reasons(files: &[FileDiff], rules: &Rules, limits: &Limits, own: &
 }
 
 /// Reasons as they are told: each once, and not too many.
-pub(super) fn told(mut reasons: Vec<String>) -> Vec<String> {
+pub(super) fn told(mut reasons: Vec<String>, own: &Secrets) -> Vec<String> {
+    for reason in &mut reasons {
+        // A path is the agent's own word, and a reason is read in public.
+        if own.are_in(reason.as_bytes()) {
+            "The name of a changed file holds a secret of fixpoint's own; nothing is pushed."
+                .clone_into(reason);
+        }
+    }
     reasons.dedup();
     if reasons.len() > REASONS {
         let more = reasons.len() - REASONS;
@@ -87,7 +94,7 @@ fn globs(globs: &[String], any_case: bool, reasons: &mut Vec<String>) -> GlobSet
 
 fn path_reason(path: &str, rules: &Rules, denied: &GlobSet, allowed: Option<&GlobSet>) -> Option<String> {
     let first = path.split('/').next().unwrap_or_default();
-    if first.eq_ignore_ascii_case(".github") && !rules.workflows {
+    if first.eq_ignore_ascii_case(".github") && !rules.workflows && !seeded(Fault::WorkflowsPushed) {
         return Some(format!(
             "The change touches `{}`: `.github/` is pushed only where the base's configuration allows it and the App has \
              the `workflows` permission.",
@@ -112,7 +119,7 @@ fn kind_reason(file: &FileDiff) -> Option<String> {
             "`{}` is a submodule: another repository's commits are not pushed.",
             shown(&file.path)
         )),
-        (Some(LINK), Some(target)) => leaves_the_tree(&file.path, target)
+        (Some(LINK), Some(target)) => (leaves_the_tree(&file.path, target) && !seeded(Fault::LinksPushed))
             .then(|| format!("The symbolic link `{}` points out of the repository.", shown(&file.path))),
         (Some(_), None) => Some(format!(
             "`{}` could not be read within the limits, so it cannot be checked.",
@@ -142,6 +149,9 @@ fn leaves_the_tree(path: &str, target: &[u8]) -> bool {
 }
 
 fn secret_reason(file: &FileDiff, own: &Secrets) -> Option<String> {
+    if seeded(Fault::SecretsUnseen) {
+        return None;
+    }
     let new = file.new.as_deref().unwrap_or_default();
     if own.are_in(new) || own.are_in(file.path.as_bytes()) {
         return Some(format!("`{}` holds a secret of fixpoint's own; nothing is pushed.", shown(&file.path)));

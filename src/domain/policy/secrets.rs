@@ -91,7 +91,7 @@ const VIEWS: usize = 20 << 20;
 const RUN: usize = 16;
 
 /// Our own secrets, ready to be looked for.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Secrets {
     needles: Option<AhoCorasick>,
 }

@@ -5,9 +5,10 @@ use super::{
     Update, settings::PathSettings, shown, words::Glob, words::Name,
 };
 use crate::domain::{
-    Actor, Limits, Number,
+    Actor, Fault, Limits, Number,
     egress::{AllowList, Destination},
     policy::Rules,
+    seeded,
     text::meant,
 };
 
@@ -153,6 +154,7 @@ impl Ask {
     /// Is a person asked about a change of a session like that?
     pub fn asks(self, tainted: bool, exposed: bool) -> bool {
         match self {
+            _ if seeded(Fault::NeverAsked) => false,
             Self::Never => false,
             Self::WhenExposed => tainted && exposed,
             Self::Always => true,

@@ -2,6 +2,7 @@
 
 use super::chars;
 use super::pattern::pattern;
+use crate::domain::{Fault, seeded};
 use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
 use regex::Captures;
 use std::ops::Range;
@@ -11,6 +12,9 @@ use std::ops::Range;
 ///
 /// Code is left as it is, but for workflow commands: a runner's log knows no Markdown.
 pub fn harmless(text: &str) -> String {
+    if seeded(Fault::WordsAsTheyAre) {
+        return text.to_owned();
+    }
     let text = without_html(workflow_commands(&chars::terminal(text)));
     let Parts { mut edits, mut code } = parts(&text);
     edits.sort_by_key(|(range, _)| range.start);
@@ -60,6 +64,9 @@ fn read(text: &str) -> String {
 /// The same for text that nobody renders (a commit message, a title), where no part is exempt as code. What would keep
 /// CI from running goes too.
 pub fn harmless_plain(text: &str) -> String {
+    if seeded(Fault::WordsAsTheyAre) {
+        return text.to_owned();
+    }
     // Source: GitHub Actions, "Skipping workflow runs".
     let skip = pattern!(
         r"(?i)\[\s*(skip\s+ci|ci\s+skip|no\s+ci|skip\s+actions|actions\s+skip|skip\s+checks?)\s*\]|(skip-checks)\s*:",

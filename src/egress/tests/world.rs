@@ -175,7 +175,8 @@ impl Inside {
         agent.write_all(wire::READY.as_bytes()).await.unwrap();
         let (stdout, stdin) = tokio::io::split(host);
         let attached = Some(way.attach(stdin, stdout).await.unwrap());
-        let mut carrier = yamux::Connection::new(agent.compat(), inside::multiplexing(), yamux::Mode::Client);
+        let mut carrier =
+            yamux::Connection::new(agent.compat(), inside::multiplexing(inside::ROOM), yamux::Mode::Client);
         let (streams, mut wanted) =
             tokio::sync::mpsc::channel::<tokio::sync::oneshot::Sender<yamux::Stream>>(8);
         tokio::spawn(std::future::poll_fn(move |context| {

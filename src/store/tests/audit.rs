@@ -3,7 +3,7 @@
 use super::{LEASE, Place, accept, claimed, made, on_both, repo};
 use crate::{
     domain::{Actor, Audit, Audited, Effect, Entry, Limits, Number, Sha, UserId, audit::Wish, session::Ask},
-    store::{Acceptance, Advance, StoreError},
+    store::{Acceptance, Advance, Lease},
 };
 
 on_both!(
@@ -11,7 +11,7 @@ on_both!(
     an_effect_is_told_once_and_only_when_it_is_done,
     who_is_refused_is_told_on_the_thread,
     a_line_is_never_changed,
-    whoever_lost_the_lease_adds_nothing,
+    what_a_sandbox_did_is_told_whoever_holds_the_session_by_now,
 );
 
 const THREAD: (Number, Option<Number>) = (Number(1), None);
@@ -96,15 +96,17 @@ async fn a_line_is_never_changed(place: Place) {
     tx.rollback().await.unwrap();
 }
 
-async fn whoever_lost_the_lease_adds_nothing(place: Place) {
+async fn what_a_sandbox_did_is_told_whoever_holds_the_session_by_now(place: Place) {
     let store = place.open().await;
     let id = made(&store, 1).await;
     let zombie = store.claim("zombie", std::time::Duration::ZERO).await.unwrap().unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     let held = store.claim("node", LEASE).await.unwrap().unwrap();
     let host = |host: &str| Audit::HostRefused { host: host.into(), why: "not allowed".into(), times: 1 };
-    let lost = store.audit(&zombie.lease, &[host("a:443")]).await;
-    assert!(matches!(lost, Err(StoreError::LeaseLost)));
+    store.audit(&zombie.lease, &[host("a:443")]).await.unwrap();
     store.audit(&held.lease, &[host("b:443"), host("c:443")]).await.unwrap();
-    assert_eq!(kinds(&store, id).await, ["asked", "host_refused", "host_refused"]);
+    assert_eq!(kinds(&store, id).await, ["asked", "host_refused", "host_refused", "host_refused"]);
+    let elsewhere = Lease { session: crate::domain::SessionId(uuid::Uuid::now_v7()), ..held.lease };
+    store.audit(&elsewhere, &[host("d:443")]).await.unwrap();
+    assert_eq!(kinds(&store, id).await.len(), 4, "of a session that is not there nothing is kept");
 }

@@ -22,8 +22,13 @@ pub const STREAMS: usize = 128;
 /// Streams at which the host takes the other end for something else: what has just been closed counts for a moment longer.
 const MOST: usize = 2 * STREAMS;
 
-/// Bytes that wait in all streams of a sandbox together: each may hold a quarter of a megabyte at the least.
-pub const WINDOW: usize = 64 << 20;
+/// Bytes that may wait in each stream, for both ends, before more is sent. Source: the yamux specification.
+const WINDOW: usize = 256 << 10;
+
+/// Bytes more that may wait inside, in streams that carry much: with no more than a window on its way, a download is as fast
+/// as windows can be asked for anew, and through a container engine that takes a while. They lie in the sandbox's own
+/// memory; the host gives no more than it must.
+pub const ROOM: usize = 32 << 20;
 
 /// Bytes that travel at once: large enough to be quick through a container engine, small enough for others to come between.
 pub const PIECE: usize = 64 << 10;
@@ -77,11 +82,11 @@ pub fn environment(folder: &str) -> Vec<(&'static str, String)> {
     all
 }
 
-/// How both ends multiplex.
-pub fn multiplexing() -> yamux::Config {
+/// How both ends multiplex; `room`: bytes that may wait beyond a window for each stream.
+pub fn multiplexing(room: usize) -> yamux::Config {
     let mut config = yamux::Config::default();
     config.set_max_num_streams(MOST);
-    config.set_max_connection_receive_window(Some(WINDOW));
+    config.set_max_connection_receive_window(Some(MOST * WINDOW + room));
     config.set_split_send_size(PIECE);
     config
 }

@@ -110,3 +110,21 @@ fn a_refusal_is_told_in_the_toolboxs_words() {
     .unwrap();
     assert_eq!(pack, b"PACK");
 }
+
+/// A header is cheap to forge: what it promises is not taken before it is known to be within the cap.
+#[test]
+fn evil_t27_a_frame_over_its_cap_is_not_taken() {
+    use crate::domain::fault::{Fault, seed};
+    let promised = CAPS.frame() + 1;
+    let wire = [&frame::header(Kind::File, promised).unwrap()[..], &vec![b'x'; promised]].concat();
+    let left = || {
+        let mut rest = &wire[..];
+        assert!(futures::executor::block_on(read_snapshot(&mut rest, &CAPS)).is_err());
+        rest.len()
+    };
+    assert_eq!(left(), promised);
+    seed(Some(Fault::FramesUncapped));
+    let without = left();
+    seed(None);
+    assert_eq!(without, 0, "the control: it is taken whole");
+}

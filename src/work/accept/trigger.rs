@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{
     domain::{
-        Audited, Effect, Entry, InstallationId, SessionId, Timestamp,
+        Audited, Effect, Entry, Fault, InstallationId, SessionId, Timestamp,
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
         repo_config::Effective,
-        say,
+        say, seeded,
         session::{Ask, Job, LineNote, Message, Request, Spot, Subject},
     },
     github::{App, Repository, ReviewComment, Side},
@@ -271,11 +271,12 @@ impl Asks<'_> {
         closed.then(|| "This pull request is closed; open it again and ask again.".to_owned())
     }
 
-    /// The thread as it is now; the text of a new issue as it was when it was opened, since a later edit changes nothing.
+    /// The thread as it is now, but for its words: what was written since somebody asked is not what they asked for.
     async fn thread(&self) -> Result<On, Unsettled> {
         let mut on = On::read(&self.repository, self.trigger.number).await?;
-        if self.trigger.asked == Asked::Body {
-            on.issue.body.clone_from(&self.trigger.text);
+        if let Some((title, body)) = self.trigger.thread.as_ref().filter(|_| !seeded(Fault::TextOfNow)) {
+            on.issue.title.clone_from(title);
+            on.issue.body.clone_from(body);
         }
         Ok(on)
     }

@@ -2,7 +2,7 @@
 
 use super::{Done, Halt, Undone};
 use crate::{
-    domain::{Entry, Repo, Sha, say, session::NotPushed},
+    domain::{Entry, Fault, Repo, Sha, say, seeded, session::NotPushed},
     git::GitError,
     github::{Repository, Scope},
     work::drive::Driver,
@@ -90,6 +90,9 @@ impl Driver {
 
     /// Permission is asked again before anything is published: the round may have taken an hour.
     async fn may_still_ask(&self, repository: &Repository) -> Result<bool, Undone> {
+        if seeded(Fault::PermissionOnce) {
+            return Ok(true);
+        }
         Ok(repository.permission_now(&self.state.facts.request.asker).await?.may_command())
     }
 

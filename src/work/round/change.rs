@@ -12,7 +12,6 @@ use crate::{
     store::Lease,
     work::{Halt, Parts, drive::Driver, journal::loose},
 };
-use secrecy::ExposeSecret;
 
 /// What a round changes, seen from the host.
 pub(in crate::work) struct Change {
@@ -115,8 +114,7 @@ impl Change {
         let before = self.before().await?;
         let files = self.mirror.diff(&before, tree, &loose(&settings.limits)).await?;
         let around = self.around((&before, tree), &files).await?;
-        let secrets: Vec<String> = settings.secrets.iter().map(|s| s.expose_secret().to_owned()).collect();
-        Ok(match rule(&files, &around, &settings.rules, &settings.limits, &secrets) {
+        Ok(match rule(&files, &around, &settings.rules, &settings.limits, &settings.own_secrets()) {
             Ruling::Pass { flags } => Ruled::Pass(flags, Box::new(survey(&files))),
             Ruling::Refuse { reasons } => Ruled::Refuse(reasons),
         })

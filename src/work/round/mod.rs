@@ -8,6 +8,7 @@ mod open;
 mod ready;
 mod start;
 mod way;
+mod words;
 
 use super::{
     Halt, Settings,
@@ -16,7 +17,7 @@ use super::{
     rules, task,
 };
 use crate::domain::{
-    Entry, Fault, Phase, State,
+    Audit, Entry, Fault, Phase, State,
     egress::Refusals,
     repo_config::PATH,
     seeded,
@@ -209,6 +210,16 @@ impl Driver {
             && let Err(error) = sandbox.stop().await
         {
             tracing::warn!(%error, "the sandbox could not be stopped; the sweep removes it");
+        }
+        self.account().await;
+    }
+
+    /// Tells the audit what the sandbox reached and was refused, whatever ended its round.
+    async fn account(&mut self) {
+        let Some(way) = self.way.take() else { return };
+        let lines = Audit::of_way_out(&way.reached(), &way.refusals());
+        if let Err(error) = self.parts.store.audit(&self.lease, &lines).await {
+            tracing::error!(%error, ?lines, "the audit could not be told what the sandbox reached");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Change, End, Finish, GRACE,
     change::{Ruled, Said},
-    dependencies, offer, ready, task, way,
+    dependencies, offer, ready, task, way, words,
 };
 use crate::{
     agent::{self, Gateway, Message, Record, Stop, Task, Turn, Workspace},
@@ -134,7 +134,15 @@ impl Round {
         }
         let mut refused = false;
         loop {
-            let said = match self.engine().await.end {
+            let end = self.engine().await.end;
+            let reasons = words::reasons(&self.change, &end);
+            if !reasons.is_empty() {
+                match self.refuse(reasons, &mut refused).await {
+                    Some(finish) => return finish,
+                    None => continue,
+                }
+            }
+            let said = match end {
                 agent::End::Finished(said) => said,
                 agent::End::Question { text } => return Ending::Question { text }.into(),
                 agent::End::Failed(why) => return self.without_push(failed(why)).await,
@@ -164,17 +172,21 @@ impl Round {
                         Err(halt) => Finish::Halted(halt),
                     };
                 }
-                Ok(Ruled::Refuse(reasons)) if refused => {
-                    return self.without_push(Ending::Refused { why: reasons.join(" ") }).await;
-                }
                 Ok(Ruled::Refuse(reasons)) => {
-                    refused = true;
-                    if let Err(halt) = self.send_back(reasons).await {
-                        return Finish::Halted(halt);
+                    if let Some(finish) = self.refuse(reasons, &mut refused).await {
+                        return finish;
                     }
                 }
             }
         }
+    }
+
+    /// The agent is told why, once a round; if it insists, that is the round's end.
+    async fn refuse(&mut self, reasons: Vec<String>, before: &mut bool) -> Option<Finish> {
+        if std::mem::replace(before, true) {
+            return Some(self.without_push(Ending::Refused { why: reasons.join(" ") }).await);
+        }
+        self.send_back(reasons).await.err().map(Finish::Halted)
     }
 
     async fn set_up(&self) -> Result<(), String> {
@@ -283,6 +295,7 @@ async fn open_sandbox(
     }
     let inside = (sandbox.as_ref(), gateway);
     let way = way::open(&parts, inside, spec.wall_clock).await.map_err(|e| failed(&e))?;
+    driver.way = Some(way.seen());
     Ok((sandbox, Some(way)))
 }
 

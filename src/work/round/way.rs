@@ -52,6 +52,11 @@ async fn prove(way: &Way, sandbox: &dyn Sandbox) -> Result<(), String> {
     let checked = tokio::time::timeout(PATIENCE, checked(sandbox)).await;
     let checked = checked.map_err(|_| "the check of the way out takes too long".to_owned())??;
     let seen: u32 = way.forget_refusals().all.iter().map(|refused| refused.count).sum();
+    judged(checked, seen)
+}
+
+/// Is what was seen from inside, and so many refusals on the host, what a closed way looks like?
+fn judged(checked: inside::Checked, seen: u32) -> Result<(), String> {
     let bad = |what: String| Err(format!("the way out of the sandbox is not closed: {what}"));
     if checked.interfaces != ["lo"] || !checked.reached.is_empty() {
         let (interfaces, reached) = (checked.interfaces, checked.reached);
@@ -81,8 +86,95 @@ impl Open {
         self.attached.broken().await.to_string()
     }
 
+    /// The way, for whoever tells what passed it once it is closed.
+    pub(super) fn seen(&self) -> Way {
+        self.way.clone()
+    }
+
     /// What was refused.
     pub(super) fn refusals(&self) -> Refusals {
         self.way.refusals()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evil_t16_whatever_is_not_a_refusal_on_both_ends_is_no_proof() {
+        let closed = || inside::Checked {
+            interfaces: vec!["lo".into()],
+            reached: Vec::new(),
+            answers: vec![
+                ("CONNECT forbidden.invalid:443".into(), 403),
+                ("GET http://forbidden.invalid/".into(), 403),
+            ],
+        };
+        assert_eq!(judged(closed(), 2), Ok(()));
+        let with = |change: &dyn Fn(&mut inside::Checked)| {
+            let mut checked = closed();
+            change(&mut checked);
+            checked
+        };
+        for (checked, seen, told) in [
+            (with(&|c| c.interfaces.push("eth0".into())), 2, "network interfaces"),
+            (with(&|c| c.interfaces.clear()), 2, "network interfaces"),
+            (with(&|c| c.reached.push("1.1.1.1:443".into())), 2, "reached [\"1.1.1.1:443\"]"),
+            (with(&|c| c.answers[0].1 = 200), 1, "`CONNECT forbidden.invalid:443` was answered with 200"),
+            (with(&|c| c.answers[1].1 = 0), 1, "was answered with 0"),
+            // The sandbox may say what it likes: what was not seen here was not refused.
+            (closed(), 0, "2 refusals inside, 0 on the host"),
+            (closed(), 1, "2 refusals inside, 1 on the host"),
+            (with(&|c| c.answers.clear()), 0, "0 refusals inside, 0 on the host"),
+        ] {
+            let why = judged(checked, seen).unwrap_err();
+            assert!(why.contains(told), "{told}: {why}");
+        }
+    }
+
+    /// Says the same whatever it is asked to run.
+    struct Says(&'static str);
+
+    #[async_trait::async_trait]
+    impl Sandbox for Says {
+        async fn exec(&self, _: Command) -> Result<crate::sandbox::Process, crate::sandbox::SandboxError> {
+            Ok(crate::sandbox::Process {
+                stdin: Box::new(tokio::io::sink()),
+                stdout: Box::new(self.0.as_bytes()),
+                stderr: Box::new(tokio::io::empty()),
+                wait: Box::pin(async { Ok(0) }),
+            })
+        }
+
+        async fn stop(&self) -> Result<(), crate::sandbox::SandboxError> {
+            Ok(())
+        }
+
+        fn workspace(&self) -> &'static str {
+            "/work/repo"
+        }
+
+        fn describe(&self) -> String {
+            "says".to_owned()
+        }
+    }
+
+    /// A check that says nothing, nonsense, or that all is well where the host has seen nothing.
+    #[tokio::test]
+    async fn evil_t16_a_sandbox_s_word_alone_proves_nothing() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let upstream = crate::egress::Upstream::new(crate::egress::system()).unwrap();
+        let allow = crate::domain::egress::AllowList::parse(&["mirror.example.org:443"]).unwrap();
+        let way = Way::new(allow, upstream, None, Duration::from_secs(60)).unwrap();
+        let well = r#"{"interfaces":["lo"],"reached":[],"answers":[["CONNECT forbidden.invalid:443",403]]}"#;
+        for (says, told) in [
+            ("", "gave no answer"),
+            ("ready\n", "gave no answer"),
+            (well, "1 refusals inside, 0 on the host"),
+        ] {
+            let why = prove(&way, &Says(says)).await.unwrap_err();
+            assert!(why.contains(told), "{told}: {why}");
+        }
     }
 }

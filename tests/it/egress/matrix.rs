@@ -28,12 +28,17 @@ print(reached or "nothing")
 END"#;
 
 #[tokio::test]
-async fn t15_t17_every_other_way_is_closed() {
-    let Some(provider) = docker().await else { return };
+async fn evil_t15_t17_tries_every_other_way() {
+    for provider in runtimes().await {
+        every_other_way_is_closed(&provider).await;
+    }
+}
+
+async fn every_other_way_is_closed(provider: &Provider) {
     let port = server("the world").await;
     let allowed = format!("127.0.0.1:{port}");
     let room =
-        Room::open(&provider, &[format!("{allowed} private"), "mirror.example.org:443".to_owned()]).await;
+        Room::open(provider, &[format!("{allowed} private"), "mirror.example.org:443".to_owned()]).await;
     // The control: what is allowed is reached.
     let reached = room.sh(&format!("curl -sS --noproxy '' http://{allowed}/")).await;
     assert_eq!(reached.out, "the world", "{}", reached.err);
@@ -85,12 +90,17 @@ async fn t15_t17_every_other_way_is_closed() {
 }
 
 #[tokio::test]
-async fn t38_a_stream_is_one_sandboxs_alone() {
-    let Some(provider) = docker().await else { return };
+async fn evil_t38_takes_another_session_s_way() {
+    for provider in runtimes().await {
+        a_stream_is_one_sandboxs_alone(&provider).await;
+    }
+}
+
+async fn a_stream_is_one_sandboxs_alone(provider: &Provider) {
     let port = server("of a").await;
     let other = server("of b").await;
-    let a = Room::open(&provider, &[format!("127.0.0.1:{port} private")]).await;
-    let b = Room::open(&provider, &[format!("127.0.0.1:{other} private")]).await;
+    let a = Room::open(provider, &[format!("127.0.0.1:{port} private")]).await;
+    let b = Room::open(provider, &[format!("127.0.0.1:{other} private")]).await;
     let ask = |port: u16| format!("curl -sS --noproxy '' http://127.0.0.1:{port}/");
     assert_eq!((a.sh(&ask(port)).await.out.as_str(), b.sh(&ask(other)).await.out.as_str()), ("of a", "of b"));
     assert!(a.sh(&ask(other)).await.out.contains("not on the allow-list"));
@@ -106,29 +116,51 @@ async fn t38_a_stream_is_one_sandboxs_alone() {
     b.sandbox.stop().await.unwrap();
 }
 
+/// Kills what carries the stream, sits down in its place, or beside it.
 #[tokio::test]
 async fn evil_takes_the_stream_and_ends_the_round() {
-    let Some(provider) = docker().await else { return };
     let find = "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q 'toolbox egres[s] --cert'; then echo $p; fi; done";
-    for (attack, ends) in [
-        // Its own carrier in place of ours.
-        (format!("for p in $({find}); do kill -9 ${{p#/proc/}}; done"), true),
-        // A second one beside it: the port is taken, and its streams lead nowhere.
+    let kill = format!("for p in $({find}); do kill -9 ${{p#/proc/}}; done");
+    let squat = "python3 -c 'import socket, time; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); \
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1); s.bind((\"127.0.0.1\", 13128)); s.listen(); print(\"mine\"); time.sleep(1)'";
+    for (attack, squats, ends) in [
+        (kill.clone(), false, true),
+        // Its own carrier in place of ours, and its own proxy.
+        (
+            format!(
+                "{kill}; timeout 3 /opt/fixpoint/fixpoint toolbox eg''ress --certificate x < /dev/null; true"
+            ),
+            false,
+            true,
+        ),
+        (format!("{kill}; sleep 0.5; {squat}"), true, true),
+        // Beside it: the port is taken, and a second one's streams lead nowhere.
         (
             "timeout 3 /opt/fixpoint/fixpoint toolbox egress --certificate x < /dev/null; true".to_owned(),
             false,
+            false,
         ),
+        (format!("{squat}; true"), false, false),
     ] {
-        let mut room = Room::open(&provider, &["mirror.example.org:443"]).await;
-        room.sh(&attack).await;
-        let broken = tokio::time::timeout(Duration::from_secs(3), room.attached.broken()).await;
-        assert_eq!(broken.is_ok(), ends, "{attack}");
-        room.sandbox.stop().await.unwrap();
+        for provider in runtimes().await {
+            let mut room = Room::open(&provider, &["mirror.example.org:443"]).await;
+            let ran = room.sh(&attack).await;
+            assert_eq!(
+                ran.out.contains("mine"),
+                squats,
+                "{}: {attack}: {}",
+                room.sandbox.describe(),
+                ran.err
+            );
+            let broken = tokio::time::timeout(Duration::from_secs(3), room.attached.broken()).await;
+            assert_eq!(broken.is_ok(), ends, "{}: {attack}", room.sandbox.describe());
+            room.sandbox.stop().await.unwrap();
+        }
     }
 }
 
 /// Says the same to everybody.
-async fn server(words: &'static str) -> u16 {
+pub(super) async fn server(words: &'static str) -> u16 {
     use tokio::io::AsyncReadExt;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -7,26 +7,31 @@ mod managers;
 mod matrix;
 mod stories;
 
-use crate::sandbox::{Ran, docker, docker_with, settings, sh, spec};
+use crate::sandbox::{Ran, docker, docker_with, runtimes, settings, sh, spec};
 use fixpoint::{
     domain::egress::AllowList,
-    egress::{Attached, Upstream, Way, system},
+    egress::{Attached, Resolver, Upstream, Way, system},
     sandbox::{Command, DockerSettings, Provider, Sandbox, Spec},
 };
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
 /// A sandbox whose way out is open, and what belongs to it.
-struct Room {
-    sandbox: Box<dyn Sandbox>,
-    way: Way,
+pub(crate) struct Room {
+    pub(crate) sandbox: Box<dyn Sandbox>,
+    pub(crate) way: Way,
     attached: Attached,
 }
 
 impl Room {
     async fn open(provider: &Provider, allow: &[impl AsRef<str>]) -> Self {
+        Self::resolved(provider, allow, system()).await
+    }
+
+    /// Where names lead to what the resolver says.
+    pub(crate) async fn resolved(provider: &Provider, allow: &[impl AsRef<str>], resolver: Resolver) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Self::open_over(provider, allow, Upstream::new(system()).unwrap()).await
+        Self::open_over(provider, allow, Upstream::new(resolver).unwrap()).await
     }
 
     async fn open_over(provider: &Provider, allow: &[impl AsRef<str>], upstream: Upstream) -> Self {
@@ -39,7 +44,7 @@ impl Room {
         Self { sandbox, way, attached }
     }
 
-    async fn sh(&self, script: &str) -> Ran {
+    pub(crate) async fn sh(&self, script: &str) -> Ran {
         sh(self.sandbox.as_ref(), script).await
     }
 

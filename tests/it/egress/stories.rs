@@ -66,3 +66,54 @@ async fn a_repository_narrows_what_its_sandbox_reaches() {
     );
     t.end().await;
 }
+
+/// What a sandbox reached and was refused stands in the audit: also of a round that was stopped, that failed, or whose lease
+/// was lost in the middle.
+#[tokio::test(flavor = "multi_thread")]
+async fn evil_t38_whatever_ends_a_round_the_audit_tells_what_left() {
+    use fixpoint::domain::{Audit, Number};
+    let port = super::matrix::server("the world").await;
+    let allowed = format!("127.0.0.1:{port}");
+    let leave = format!(
+        "curl -sS --noproxy '' http://{allowed}/ http://{allowed}/; curl -sS https://telemetry.example.org/; true"
+    );
+    let kill = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline | grep -q 'toolbox egres[s] --cert' && kill -9 ${p#/proc/}; done; sleep 20";
+    for ends in ["stopped", "failed", "shut down", "lost"] {
+        let Some(world) = with(&[&format!("{allowed} private")]).await else { return };
+        let mut t = World { lease: Duration::from_secs(4), ..world }.start().await;
+        let second = if ends == "failed" {
+            shell(kill)
+        } else {
+            finish("Nothing to do").after(Duration::from_secs(6))
+        };
+        t.model_plays([shell(&leave), second]);
+        t.comment("/code").by("alice").on(ISSUE);
+        t.until_shown(2).await;
+        match ends {
+            "stopped" => drop(t.comment("/code stop").by("alice").on(ISSUE)),
+            "shut down" => t.stop().await,
+            "lost" => {
+                t.model_plays([finish("Nothing to do")]);
+                t.store.take_over().await.unwrap();
+            }
+            _ => {}
+        }
+        if ends != "shut down" {
+            t.settle().await;
+        }
+        let session = t.sessions().await.remove(0);
+        let lines =
+            t.store.audit_of(session.id, session.state.facts.repo.id, (Number(ISSUE), None)).await.unwrap();
+        let told: Vec<String> = lines
+            .into_iter()
+            .filter(|line| matches!(line.what, Audit::Reached { .. } | Audit::HostRefused { .. }))
+            .map(|line| line.what.to_string())
+            .collect();
+        assert_eq!(told.len(), 2, "{ends}: {told:?}");
+        assert!(
+            told[0].starts_with(&format!("{allowed}, 2 GET, ")) && told[0].ends_with(" bytes out, 18 in"),
+            "{ends}: {told:?}"
+        );
+        assert_eq!(told[1], "telemetry.example.org:443, 1 times: not on the allow-list", "{ends}");
+    }
+}

@@ -9,7 +9,7 @@ use crate::support::{Fixpoint, REPO, World, plays::*};
 use fixpoint::emulator::{Ci, NewRepository, On, Play};
 use tempfile::TempDir;
 
-const WORKFLOW: &str = "name: CI
+pub(super) const WORKFLOW: &str = "name: CI
 on: [push, pull_request]
 permissions: {contents: read}
 jobs:
@@ -23,15 +23,15 @@ jobs:
 ";
 
 /// A repository whose CI holds the canary, with an issue by somebody.
-struct Mine {
-    t: Fixpoint,
+pub(super) struct Mine {
+    pub(super) t: Fixpoint,
     collector: Collector,
     artefacts: TempDir,
-    issue: u64,
+    pub(super) issue: u64,
 }
 
 impl Mine {
-    async fn dug(private: bool, workflow: &str, author: &str) -> Self {
+    pub(super) async fn dug(private: bool, workflow: &str, author: &str) -> Self {
         let files = [
             ("ci/test.sh", "sh src/sum.sh 1 2\n"),
             ("src/sum.sh", "echo $(($1 - $2))\n"),
@@ -47,7 +47,7 @@ impl Mine {
     }
 
     /// The test that a perfect attacker would have written.
-    fn attack(&self) -> Play {
+    pub(super) fn attack(&self) -> Play {
         let (port, folder) = (self.collector.port, self.artefacts.path().display());
         let script = format!(
             "echo \"$DEPLOY_KEY\"\nprintf %s \"$DEPLOY_KEY\" | base64\nprintf %s \"$DEPLOY_KEY\" | rev\n\
@@ -58,12 +58,12 @@ impl Mine {
         write("ci/test.sh", &script)
     }
 
-    fn found(&self) -> Vec<String> {
+    pub(super) fn found(&self) -> Vec<String> {
         found(&self.t, &self.collector, self.artefacts.path())
     }
 
     /// What fixpoint says on the issue.
-    fn said(&self) -> String {
+    pub(super) fn said(&self) -> String {
         let comments = self.t.github.comments(REPO, self.issue).unwrap();
         comments.into_iter().filter(|c| c.author == "fixpoint[bot]").map(|c| c.body).collect()
     }

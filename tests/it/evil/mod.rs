@@ -4,3 +4,5 @@
 mod canary;
 mod ci;
 mod git;
+mod guards;
+mod reach;

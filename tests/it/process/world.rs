@@ -71,8 +71,10 @@ pub(super) struct Machine {
     github: String,
     server: Option<Server>,
     log: Log,
+    /// Servers run under a recorder of whom they speak to, that writes there.
+    recorded: Option<PathBuf>,
     folder: TempDir,
-    _emulator: Child,
+    emulator: Child,
 }
 
 /// Lines that a process wrote.
@@ -105,7 +107,8 @@ impl Machine {
             line.strip_prefix("listening on ").map(str::to_owned)
         });
         let github = first.await;
-        let machine = Self { client, github, server: None, log: Arc::default(), folder, _emulator: emulator };
+        let machine =
+            Self { client, github, server: None, log: Arc::default(), recorded: None, folder, emulator };
         machine.prepare(delay).await;
         machine
     }
@@ -121,6 +124,28 @@ impl Machine {
             let replies = vec![play.reply().after(delay(play)); REPLIES];
             self.ask("model_plays", json!({ "plays": replies, "key": play.key() })).await;
         }
+    }
+
+    /// Where the emulator listens, which is GitHub and the model.
+    pub(super) fn github(&self) -> &str {
+        &self.github
+    }
+
+    /// The emulator's process.
+    pub(super) fn emulator(&self) -> u32 {
+        self.emulator.id().expect("it runs")
+    }
+
+    /// What the only server goes by.
+    pub(super) async fn configure_alone(&self) {
+        self.configure(ALONE, None).await;
+    }
+
+    /// From now on servers are recorded into a file beside the others.
+    pub(super) fn record(&mut self) -> PathBuf {
+        let record = self.file("record");
+        self.recorded = Some(record.clone());
+        record
     }
 
     /// What a server with a folder of this name goes by; without another database it has one of its own.
@@ -175,7 +200,11 @@ impl Machine {
     /// Starts the one that is configured under a name.
     pub(super) async fn start_server(&self, name: &str) -> Server {
         let config = self.file(&format!("{name}.toml"));
-        let mut process = program().arg("serve").arg("--config").arg(config).spawn().unwrap();
+        let mut process = match &self.recorded {
+            Some(record) => super::recorder::recorded(record, env!("CARGO_BIN_EXE_fixpoint")),
+            None => program(),
+        };
+        let mut process = process.arg("serve").arg("--config").arg(config).spawn().unwrap();
         let address = until_line(process.stderr.take().unwrap(), self.log.clone(), |line| {
             let line: Value = serde_json::from_str(line).ok()?;
             Some(line["fields"]["address"].as_str()?.to_owned())
@@ -430,7 +459,11 @@ impl Server {
 }
 
 fn program() -> Command {
-    let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_fixpoint")));
+    alone(Command::new(Path::new(env!("CARGO_BIN_EXE_fixpoint"))))
+}
+
+/// Without what the environment says, and ended with whoever started it.
+pub(super) fn alone(mut command: Command) -> Command {
     command.env("NO_PROXY", "127.0.0.1").env_remove("FIXPOINT_CONFIG").kill_on_drop(true);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -21,7 +21,7 @@ macro_rules! attack {
     ($name:ident, $script:expr) => {
         #[tokio::test]
         async fn $name() {
-            for provider in [docker().await, runsc().await].into_iter().flatten() {
+            for provider in runtimes().await {
                 let sandbox = provider.start(&spec()).await.unwrap();
                 contained(sandbox.as_ref(), $script).await;
             }
@@ -40,7 +40,12 @@ attack!(evil_kills_what_it_can, "kill -9 -1; kill -9 1; kill -TERM 1");
 
 #[tokio::test]
 async fn evil_writes_without_end() {
-    let Some(provider) = docker().await else { return };
+    for provider in runtimes().await {
+        writes_without_end(&provider).await;
+    }
+}
+
+async fn writes_without_end(provider: &Provider) {
     let sandbox = provider.start(&spec()).await.unwrap();
     let before = resident();
     // Nobody reads standard output; standard error is read by nobody either.
@@ -60,11 +65,65 @@ fn resident() -> u64 {
 
 #[tokio::test]
 async fn evil_forges_the_toolboxs_answers() {
-    let Some(provider) = docker().await else { return };
+    for provider in runtimes().await {
+        forges_a_frame(&provider).await;
+        forges_a_whole_answer(&provider).await;
+    }
+}
+
+async fn seeded(provider: &Provider) -> (Box<dyn Sandbox>, Origin, git2::Oid) {
     let sandbox = provider.start(&spec()).await.unwrap();
     let origin = Origin::new();
     let commit = origin.commit(origin.tree(&[("a", 0o100_644, b"a\n")]));
     origin.seed(sandbox.as_ref(), commit, None).await.unwrap();
+    (sandbox, origin, commit)
+}
+
+/// A snapshot that says what it likes: paths and modes that no tree may hold.
+pub(crate) const FORGER: &str = r#"python3 - <<'END'
+import os, struct, time
+def frame(kind, body): return kind + struct.pack(">I", len(body)) + body
+def file(path, mode): return frame(b"F", struct.pack(">IH", mode, len(path)) + path + b"evil
+")
+answer = file(b".git/hooks/post-checkout", 0o100755) + file(b"../../up", 0o100644) + file(b"module", 0o160000) + frame(b"E", b"")
+until = time.time() + 40
+while time.time() < until:
+    for p in os.listdir("/proc"):
+        try:
+            if p.isdigit() and b"snapshot" in open(f"/proc/{p}/cmdline", "rb").read():
+                with open(f"/proc/{p}/fd/1", "wb", buffering=0) as out: out.write(answer); open("/tmp/forged", "a").write("x")
+        except OSError: pass
+END"#;
+
+/// Where a child can write into the toolbox's answer (on the other kernel it can), what it makes up is held against the same
+/// rules as what the toolbox says: none of it comes into a tree.
+async fn forges_a_whole_answer(provider: &Provider) {
+    let (sandbox, origin, commit) = seeded(provider).await;
+    let _forger = sandbox.exec(Command::named("sh", ["-c", FORGER])).await.unwrap();
+    let mirror = fixpoint::git::Mirror::at(origin.folder.path().to_owned());
+    let base = Sha::parse(&commit.to_string()).unwrap();
+    let (mut forged, begun) = (0, Instant::now());
+    while begun.elapsed() < Duration::from_secs(10) && forged < 3 {
+        match snapshot(sandbox.as_ref()).await {
+            Ok(snapshot) if snapshot == Snapshot::default() => {}
+            Ok(snapshot) => {
+                forged += 1;
+                let applied = mirror.apply(&base, &snapshot.changes, &Default::default()).await;
+                assert!(applied.is_err(), "{snapshot:?} became {applied:?}");
+            }
+            // Two answers in one another are none.
+            Err(_) => forged += 1,
+        }
+    }
+    let on = sandbox.describe();
+    let could = sh(sandbox.as_ref(), "cat /tmp/forged 2>/dev/null").await.out.len();
+    println!("{on}: {forged} forged answers came, {could} times it was written into the toolbox's stream");
+    assert!(forged == 0 || could > 0, "{on}: an answer was garbled by nobody");
+    sandbox.stop().await.unwrap();
+}
+
+async fn forges_a_frame(provider: &Provider) {
+    let (sandbox, _origin, _) = seeded(provider).await;
     // Waits for a snapshot and writes a frame of 4 GiB into each of its descriptors.
     let forge = r#"while :; do for p in /proc/[0-9]*; do
         if grep -q snapshot $p/cmdline 2>/dev/null; then for fd in $p/fd/*; do printf 'F\377\377\377\377' > $fd 2>/dev/null && touch /tmp/forged; done; fi
@@ -81,7 +140,12 @@ async fn evil_forges_the_toolboxs_answers() {
 
 #[tokio::test]
 async fn evil_runs_for_ever() {
-    let Some(provider) = docker().await else { return };
+    for provider in runtimes().await {
+        runs_for_ever(&provider).await;
+    }
+}
+
+async fn runs_for_ever(provider: &Provider) {
     let sandbox = provider.start(&Spec { wall_clock: Duration::from_secs(2), ..spec() }).await.unwrap();
     let began = Instant::now();
     let process = sandbox
@@ -93,6 +157,27 @@ async fn evil_runs_for_ever() {
     assert!(matches!(end, Ok(137) | Err(SandboxError::Gone)), "{end:?}");
     assert!(began.elapsed() >= Duration::from_secs(1));
     sandbox.stop().await.unwrap();
+}
+
+/// Two sessions side by side: neither finds the other's files, processes or ports.
+#[tokio::test]
+async fn evil_t38_looks_for_another_session() {
+    for provider in runtimes().await {
+        let (one, other) = (provider.start(&spec()).await.unwrap(), provider.start(&spec()).await.unwrap());
+        let own = "printf '%s%s' neigh bour-0815 | tee /tmp/mark /work/mark ~/mark /dev/shm/mark 2>/dev/null; \
+            python3 -m http.server --bind 0.0.0.0 7000 >/dev/null 2>&1 & sleep 60";
+        let _neighbour = other.exec(Command::named("sh", ["-c", own])).await.unwrap();
+        let ready = "for i in $(seq 50); do curl -s -o /dev/null http://127.0.0.1:7000/ && echo ready && break; sleep 0.2; done";
+        assert_eq!(sh(other.as_ref(), ready).await.out, "ready\n", "the control: at home it is reached");
+        let look = "cat /tmp/mark /work/mark ~/mark /dev/shm/mark 2>/dev/null; ls /proc/*/root/tmp/mark 2>/dev/null; \
+            cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'http[.]server --bin[d]'; \
+            for host in 127.0.0.1 0.0.0.0 localhost 172.17.0.2 172.17.0.3 10.0.0.2; do curl -s -m 2 http://$host:7000/ && echo $host; done; \
+            ls /var/run/docker.sock /run/containerd 2>/dev/null; true";
+        assert_eq!(sh(one.as_ref(), look).await.out, "", "{}", one.describe());
+        one.stop().await.unwrap();
+        assert_eq!(sh(other.as_ref(), ready).await.out, "ready\n", "its end is not the other's");
+        other.stop().await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -136,7 +136,7 @@ print(reached or "nothing")
 END"#;
 
 #[tokio::test]
-async fn nothing_is_to_be_reached_found_or_gained() {
+async fn evil_t11_t15_nothing_is_to_be_reached_found_or_gained() {
     let Some(provider) = docker().await else { return };
     let sandbox = provider.start(&spec()).await.unwrap();
     nothing_to_reach(sandbox.as_ref(), true).await;
@@ -144,7 +144,7 @@ async fn nothing_is_to_be_reached_found_or_gained() {
 }
 
 #[tokio::test]
-async fn nothing_is_to_be_reached_found_or_gained_on_runsc() {
+async fn evil_t11_t15_nothing_is_to_be_reached_found_or_gained_on_runsc() {
     let Some(provider) = runsc().await else { return };
     let sandbox = provider.start(&spec()).await.unwrap();
     nothing_to_reach(sandbox.as_ref(), false).await;

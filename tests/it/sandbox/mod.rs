@@ -10,6 +10,8 @@ mod measure;
 mod tools;
 mod trip;
 
+pub(crate) use attacks::FORGER;
+
 use fixpoint::{
     domain::{Epoch, SessionId, Sha},
     sandbox::{Command, DockerProvider, DockerSettings, LocalProvider, Provider, Sandbox, Spec},
@@ -67,13 +69,18 @@ pub(crate) async fn docker() -> Option<Provider> {
 }
 
 /// On the other runtime, where the engine has it.
-async fn runsc() -> Option<Provider> {
+pub(crate) async fn runsc() -> Option<Provider> {
     let engine = bollard::Docker::connect_with_defaults().ok()?.negotiate_version().await.ok()?;
     if !engine.info().await.ok()?.runtimes.unwrap_or_default().contains_key("runsc") {
         eprintln!("skipped: the engine has no runtime runsc");
         return None;
     }
     docker_with(DockerSettings { runtime: Some("runsc".into()), ..settings() }).await
+}
+
+/// Each runtime that the engine has: what holds on one kernel must hold on the other.
+pub(crate) async fn runtimes() -> Vec<Provider> {
+    [docker().await, runsc().await].into_iter().flatten().collect()
 }
 
 fn local(root: &tempfile::TempDir) -> Provider {
@@ -106,7 +113,7 @@ pub(crate) async fn sh(sandbox: &dyn Sandbox, script: &str) -> Ran {
 
 /// A repository on the host and what a mirror would send of it.
 struct Origin {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     repository: git2::Repository,
 }
 
@@ -114,7 +121,7 @@ impl Origin {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let repository = git2::Repository::init_bare(folder.path()).unwrap();
-        Self { _folder: folder, repository }
+        Self { folder, repository }
     }
 
     /// A tree of (path, mode, content).

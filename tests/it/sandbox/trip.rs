@@ -196,7 +196,12 @@ const HOSTILE: &[(&str, Changed, LeftOut)] = &[
 
 #[tokio::test]
 async fn evil_workspaces_are_told_as_they_are() {
-    let Some(provider) = docker().await else { return };
+    for provider in runtimes().await {
+        hostile_workspaces(&provider).await;
+    }
+}
+
+async fn hostile_workspaces(provider: &Provider) {
     let sandbox = provider.start(&spec()).await.unwrap();
     let origin = Origin::new();
     let commit = origin.commit(origin.tree(BASE));
