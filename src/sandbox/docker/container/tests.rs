@@ -50,7 +50,7 @@ fn whatever_the_engine_leaves_out_is_noticed() {
     assert!(asked.compare(&good).is_ok());
 
     type Weaken = fn(&mut HostConfig);
-    let weaker: [(&str, Weaken); 36] = [
+    let weaker: [(&str, Weaken); 41] = [
         ("network", |h| h.network_mode = Some("bridge".into())),
         ("network", |h| h.network_mode = Some("host".into())),
         ("capabilities", |h| h.cap_add = Some(vec!["SYS_ADMIN".into()])),
