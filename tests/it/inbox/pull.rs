@@ -55,7 +55,8 @@ async fn f9_a_restart_neither_loses_nor_repeats() {
     t.github.faults().add(Fault::next(payload, Trouble::Status { status: 502, retry_after: None }).times(5));
     t.github.faults().add(Fault::next(payload, Trouble::Refuse).after(40).times(5));
     t.serve().await;
-    super::until(Duration::from_secs(30), async || {
+    // A hundred and more payloads, each asked for by itself: on a busy machine that takes its time.
+    super::until(Duration::from_secs(120), async || {
         let (all, deliveries) = (t.github.deliveries(), t.store.open_deliveries(1).await.unwrap());
         let mut missing = Vec::new();
         for delivery in &all {
