@@ -271,6 +271,14 @@ impl Case {
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
+    /// Waits until the checker finds something, or for as long as is waited for anything.
+    pub(super) async fn until_found(&self, kills: u32) {
+        let begun = Instant::now();
+        while self.findings(kills).is_empty() && begun.elapsed() < self.longest {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
     /// Of calls that write, as globs without ids and commits, each with how many of its kind come before it.
     pub(super) fn calls(&self) -> Vec<(String, u32)> {
         let mut calls: Vec<(String, u32)> = Vec::new();
@@ -312,16 +320,19 @@ impl Case {
     /// The whole judgement after so many deaths: the story is the one that was never interrupted, the log shows nothing lost
     /// or doubled, and of the model's replies only what was on its way was asked for again.
     pub(super) async fn judge(&self, kills: u32) -> Result<(), String> {
-        self.until_green().await?;
-        let (story, findings) = (self.story().await, self.findings(kills));
-        if story != super::STORY {
-            return Err(format!("another story:\n{story}\n{findings:?}"));
+        let ended = self.until_green().await;
+        let mut wrong = self.findings(kills);
+        let story = self.story().await;
+        match ended {
+            Err(why) => wrong.push(why),
+            Ok(()) if story != super::STORY => wrong.push(format!("another story:\n{story}")),
+            Ok(()) => {}
         }
         let asked = self.github.model().shown().len();
         if asked > REPLIES + kills as usize {
-            return Err(format!("the model was asked {asked} times for {REPLIES} replies"));
+            wrong.push(format!("the model was asked {asked} times for {REPLIES} replies"));
         }
-        if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) }
+        if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
     }
 }
 
