@@ -79,6 +79,11 @@ pub enum Audit {
         /// The commit it is at.
         commit: Sha,
     },
+    /// Commits of ours were found on the branch that the database, put back to an older day, did not know.
+    Found {
+        /// They, oldest first.
+        commits: Vec<Sha>,
+    },
     /// A push was not made.
     NotPushed {
         /// Why.
@@ -199,7 +204,11 @@ impl Audited {
                 let hosts = end.refused.all.iter().map(host_refused);
                 hosts.chain(of_ending(&end.ending)).map(own).collect()
             }
-            Entry::NotPushed { why } => vec![own(Audit::NotPushed { why: not_pushed(why) })],
+            Entry::Found { rounds, .. } => {
+                let commits = rounds.iter().map(|round| round.commit.clone()).collect();
+                vec![own(Audit::Found { commits })]
+            }
+            Entry::NotPushed { why, .. } => vec![own(Audit::NotPushed { why: not_pushed(why) })],
             _ => Vec::new(),
         }
     }
@@ -324,6 +333,7 @@ impl Audit {
             Self::Left { .. } => "left",
             Self::Withheld { .. } => "withheld",
             Self::Pushed { .. } => "pushed",
+            Self::Found { .. } => "found",
             Self::NotPushed { .. } => "not_pushed",
             Self::PullOpened { .. } => "pull_opened",
             Self::Commented { .. } => "commented",
@@ -360,6 +370,10 @@ impl fmt::Display for Audit {
             Self::Pushed { branch, fork: None, commit } => write!(f, "{branch} at {}", commit.short()),
             Self::Pushed { branch, fork: Some(fork), commit } => {
                 write!(f, "{branch} of the fork {fork} at {}", commit.short())
+            }
+            Self::Found { commits } => {
+                let names: Vec<&str> = commits.iter().map(Sha::short).collect();
+                f.write_str(&names.join(", "))
             }
             Self::PullOpened { number } => write!(f, "#{number}"),
             Self::Commented { comment } => write!(f, "comment {comment}"),

@@ -152,6 +152,11 @@ impl Case {
         std::fs::read_dir(self.sandboxes()).map_or(0, Iterator::count)
     }
 
+    /// Where the database is.
+    pub(super) fn database(&self) -> &str {
+        &self.database
+    }
+
     /// The database, looked at from beside.
     pub(super) async fn store(&self) -> Store {
         Store::open(&self.database).await.unwrap()
