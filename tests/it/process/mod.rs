@@ -2,6 +2,7 @@
 
 mod acknowledged;
 mod load;
+mod pull;
 mod sender;
 mod storm;
 mod throughput;
