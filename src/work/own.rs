@@ -1,7 +1,8 @@
 //! What is ours on a branch: the commits of our rounds name their session and their round.
 //!
 //! A database that was put back to an older day does not know the last of them. They are taken up as they stand, by the
-//! address of our bot and by what they say of themselves, instead of being taken for somebody else's or made again.
+//! address of our bot and by what they say of themselves, instead of being taken for somebody else's or made again. Whoever
+//! may push to the branch could make a commit that says so: they gain nothing by it, for it passes the policy or is theirs.
 
 use super::{
     Halt, Parts,

@@ -14,9 +14,10 @@ mod zombie;
 use futures::stream::{self, StreamExt as _};
 use world::{Case, Process, Wish};
 
-/// Stories told side by side: most of their time is waiting. In the long form two tests do this at once.
+/// Stories told side by side: most of their time is waiting, each takes three seconds of a processor. In the long form two
+/// tests do this at once.
 fn together() -> usize {
-    if long() { 8 } else { 2 }
+    if long() { 6 } else { 2 }
 }
 
 /// What everybody sees at the end.

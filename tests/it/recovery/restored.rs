@@ -17,7 +17,7 @@ async fn ended(case: &Case, method: &str, path: &str, nth: u32) {
     let server = case.serve(Wish::default()).await;
     case.say("/code fix the sum");
     case.until_held(1).await.unwrap();
-    backup(&case.database(), &copy).await.unwrap();
+    backup(case.database(), &copy).await.unwrap();
     case.github.faults().release();
     case.until_shown().await.unwrap();
     drop(server);
