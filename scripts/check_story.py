@@ -41,10 +41,15 @@ class Story:
         self.may = {}  # (repo, login) -> may command
         self.reacted = set()  # (repo, comment)
         self.comments = {}  # (repo, kind, id) -> [thread, marker, bodies]
+        self.stood = {}  # (repo, kind, id) -> (arrival of the last text, what others had done by then)
+        self.heard = 0  # what others did
+        self.words = Counter()  # what people said that is no command -> how often
+        self.told = Counter()  # the same -> how often it stands in one request to the model at the most
         self.listed = {}  # (repo, thread) -> (arrival of the newest list, its markers)
         self.answered = defaultdict(set)  # (repo, thread) -> markers of messages and reviews
         self.pulls = {}  # (repo, number) -> head branch, of those that the bot opened
         self.open_pulls = set()
+        self.opened_by = {}  # (repo, branch) -> arrival of the request that opened its last pull request
         self.over = Counter()  # (repo, branch) -> pull requests of it that were closed
         self.branches = defaultdict(list)  # (repo, issue) -> branches of ours
         self.pushes = Counter()  # (repo, branch)
@@ -79,6 +84,10 @@ class Story:
         self.hooks[line["guid"]] = line
         payload, event = line["payload"], line["event"]
         action = payload.get("action")
+        if payload.get("sender", {}).get("login") != self.bot:
+            self.heard += 1
+        if event == "issue_comment" and action == "created":
+            self.heard_say(payload["comment"])
         if event == "pull_request" and action in ("closed", "reopened"):
             repo, pull = payload["repository"]["full_name"], payload["pull_request"]
             branch = pull["head"]["ref"]
@@ -96,6 +105,12 @@ class Story:
         if event == "pull_request_review" and action == "submitted":
             repo, pull = payload["repository"]["full_name"], payload["pull_request"]["number"]
             self.reviewers[repo, pull, payload["review"]["user"]["login"]] = 0
+
+    def heard_say(self, comment):
+        text = (comment["body"] or "").strip()
+        # Short words may stand anywhere.
+        if comment["user"]["login"] != self.bot and len(text) > 11 and not self.command.search(text):
+            self.words[text] += 1
 
     # What was pushed.
 
@@ -129,6 +144,10 @@ class Story:
             path = path[2:]
         if path[-1] in ("messages", "completions") and line["method"] == "POST":
             return self.model(line)
+        if path[:3] == ["app", "hook", "deliveries"] and len(path) == 4 and line["status"] == 200:
+            self.taken.add(line["answer"]["guid"])  # where no port is open, what is read is taken
+        if (line["method"], path[3:], line["status"]) == ("POST", ["pulls"], 422):
+            return self.not_opened(line, "/".join(path[1:3]))
         if not 200 <= line["status"] < 300 or path[0] != "repos" or len(path) < 4:
             return None
         repo, rest, method = "/".join(path[1:3]), path[3:], line["method"]
@@ -160,11 +179,11 @@ class Story:
             case "POST", ["pulls", number, "comments", _, "replies"]:
                 self.commented(line, repo, "pulls", int(number), answer["id"], body["body"])
             case "PATCH", ["issues" | "pulls" as kind, "comments", comment]:
-                self.edited(repo, kind, int(comment), body["body"])
+                self.edited(line, repo, kind, int(comment), body["body"])
             case "DELETE", ["issues" | "pulls" as kind, "comments", comment]:
                 self.comments.pop((repo, kind, int(comment)), None)
             case "POST", ["pulls"]:
-                self.opened(repo, answer["number"], body["head"])
+                self.opened(line, repo, answer["number"], body["head"])
             case "POST", ["pulls", number, "reviews"]:
                 marker = marker_of(body.get("body"))
                 if marker and marker in self.answered[repo, int(number)]:
@@ -188,19 +207,27 @@ class Story:
             if any(known[1] == marker for (_, k, _), known in self.comments.items() if k == kind):
                 self.find(f"written though it was seen to be there: {marker} on {repo}#{thread}")
         self.comments[repo, kind, number] = [thread, marker, [body]]
+        self.stood[repo, kind, number] = (line["number"], self.heard)
         if not marker.endswith(":status"):
             self.answered[repo, thread].add(marker)
 
-    def edited(self, repo, kind, number, body):
+    def edited(self, line, repo, kind, number, body):
         known = self.comments.get((repo, kind, number))
         if known is None:
             return
-        if known[2][-1] == body and known[1].endswith(":status"):
+        thread, marker, bodies = known
+        if bodies[-1] == body and marker.endswith(":status"):
             self.unchanged += 1
-        elif known[2][-1] != body:
-            known[2].append(body)
+        elif bodies[-1] != body:
+            came, heard = self.stood[repo, kind, number]
+            went_on = GOING_ON.match(body) and not GOING_ON.match(bodies[-1])
+            # One that was on its way when its sender was stopped may still arrive; none may set out later.
+            if marker.endswith(":status") and went_on and line["number"] > came and heard == self.heard:
+                self.find(f"an answer was taken back though nothing had happened: {marker} on {repo}#{thread}")
+            bodies.append(body)
+        self.stood[repo, kind, number] = (line["number"], self.heard)
 
-    def opened(self, repo, number, branch):
+    def opened(self, line, repo, number, branch):
         of = BRANCH.match(branch)
         for other in self.open_pulls:
             theirs = BRANCH.match(self.pulls[other])
@@ -208,10 +235,24 @@ class Story:
                 self.find(f"a second pull request: {repo}#{number} beside #{other[1]} for {branch}")
         self.pulls[repo, number] = branch
         self.open_pulls.add((repo, number))
+        self.opened_by[repo, branch] = line["number"]
+
+    def not_opened(self, line, repo):
+        branch = line["body"]["head"]
+        if self.tips.get((repo, branch), (NO_COMMIT,))[0] == NO_COMMIT:
+            self.find(f"a pull request was asked for of a branch that is not there: {repo} {branch}")
+        is_open = any(self.pulls[one] == branch for one in self.open_pulls if one[0] == repo)
+        if is_open and line["number"] > self.opened_by[repo, branch]:
+            self.find(f"a pull request was asked for though there was one: {repo} {branch}")
 
     def model(self, line):
-        if line["status"] == 200:
-            self.asked[json.dumps(line["body"], sort_keys=True)] += 1
+        if line["status"] != 200:
+            return
+        request = json.dumps(line["body"], sort_keys=True)
+        self.asked[request] += 1
+        for text in self.words:
+            # Without the quotes around it.
+            self.told[text] = max(self.told[text], request.count(json.dumps(text)[1:-1]))
 
     # At the end.
 
@@ -230,6 +271,9 @@ class Story:
         paid = sum(times - 1 for times in self.asked.values())
         if paid > self.kills:
             self.find(f"{paid} replies of the model were paid for twice")
+        for text, times in self.told.items():
+            if times > self.words[text]:
+                self.find(f"the model was told {times} times what was said {self.words[text]} times: {text!r}")
         for (repo, run), times in self.reruns.items():
             if times > 1 + self.kills:
                 self.find(f"run {run} of {repo} was started again {times} times")

@@ -113,6 +113,7 @@ class Checker(unittest.TestCase):
     def test_an_older_status_over_a_newer_one(self):
         # After the answer, what was written before it arrives.
         log = good().edit(20, WORKING)
+        log.lines[-1]["number"] = 1
         self.assertTrue(any("an older text stands again" in line for line in log.found()))
         self.assertEqual(log.edit(20, STATUS).found(), [])
 
@@ -149,6 +150,41 @@ class Checker(unittest.TestCase):
             log.request("POST", "/v1/messages", {"messages": ["add"]}, {}, caller="nobody")
         self.finds(log, "paid for twice")
         self.assertEqual(log.found(kills=1), [])
+
+    def test_an_answer_that_is_taken_back(self):
+        log = good().edit(20, "**Working on #2: round 2 of 3.**\n\n<!-- fixpoint:01a2:status -->")
+        log.edit(20, STATUS + "\nOnce more.")
+        self.finds(log, "an answer was taken back")
+
+    def test_an_answer_after_which_somebody_asks_again(self):
+        log = good().command(11).react(11).edit(20, WORKING).edit(20, STATUS + "\nOnce more.")
+        self.assertEqual(log.found(), [])
+
+    def test_a_pull_request_of_no_branch(self):
+        log = Log().command().react().say(20, STATUS)
+        log.request("POST", f"/repos/{REPO}/pulls", {"head": "fixpoint/1-sum"}, {}, 422)
+        self.finds(log, "of a branch that is not there")
+
+    def test_a_pull_request_asked_for_twice(self):
+        log = good().request("POST", f"/repos/{REPO}/pulls", {"head": "fixpoint/1-sum"}, {}, 422)
+        self.finds(log, "though there was one")
+        # It had set out before the other one was opened.
+        log.lines[-1]["number"] = 1
+        self.assertEqual(log.found(), [])
+
+    def test_a_note_that_the_model_reads_twice(self):
+        note = {"id": 12, "user": {"login": "alice"}, "body": 'mind the "zero", please'}
+        log = good().hook("n", "issue_comment", "created", comment=note, issue={"number": 1})
+        told = {"messages": [note["body"], f"She said: {note['body']}"]}
+        self.finds(log.request("POST", "/v1/messages", told, {}, caller="nobody"), "told 2 times")
+        note = note | {"id": 13}
+        self.assertEqual(log.hook("m", "issue_comment", "created", comment=note, issue={"number": 1}).found(), [])
+
+    def test_a_delivery_that_was_read_from_the_list(self):
+        log = Log().command(status=0)
+        self.assertEqual(log.found(), [])
+        log.request("GET", "/app/hook/deliveries/7", None, {"guid": "guid-10"}, caller="app")
+        self.assertTrue(any("never answered" in line for line in log.found()))
 
     def test_more_answers_than_requests(self):
         log = good().say(22, "Done. <!-- fixpoint:01a2:answer-2 -->")

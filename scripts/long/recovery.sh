@@ -3,4 +3,4 @@
 # ordinary tests take only some of them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-FIXPOINT_LONG=1 exec cargo test --locked --test it recovery -- --nocapture
+FIXPOINT_LONG=1 exec cargo test --locked --test it recovery -- --nocapture --test-threads 2

@@ -22,6 +22,9 @@ pub(super) struct Args {
     /// How long installation tokens live, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     token_ttl: u64,
+    /// Requests an hour
+    #[arg(long, value_name = "REQUESTS", default_value_t = 5000)]
+    rate_limit: u32,
     /// The organisation that owns the App and its installation
     #[arg(long, value_name = "LOGIN", default_value = "acme")]
     owner: String,
@@ -35,6 +38,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         listen: args.listen,
         root: args.root,
         token_ttl: Duration::from_secs(args.token_ttl),
+        rate_limit: args.rate_limit,
         owner: args.owner,
         log,
         ..Options::default()

@@ -19,32 +19,40 @@ pub struct Logged {
     pub tree: Sha,
     /// Its first parent.
     pub parent: Option<Sha>,
+    /// Whose address stands for the author, and whose for the committer.
+    pub by: [String; 2],
     /// The end of its message.
     pub message: String,
 }
 
 impl Mirror {
-    /// The commits that `head` has and `base` has not, along first parents, oldest first; of more than 500 the newest.
+    /// The commits that `head` has and those `known` have not, along first parents, oldest first; of more than 500 the newest.
     ///
     /// # Errors
-    /// [`GitError::NotFound`] when the mirror lacks one of the two.
-    pub async fn log(&self, base: &Sha, head: &Sha) -> Result<Vec<Logged>, GitError> {
-        let (base, head) = (oid(base)?, oid(head)?);
+    /// [`GitError::NotFound`] when the mirror lacks one of them.
+    pub async fn log(&self, known: &[&Sha], head: &Sha) -> Result<Vec<Logged>, GitError> {
+        let known = known.iter().map(|known| oid(known)).collect::<Result<Vec<_>, _>>()?;
+        let head = oid(head)?;
         self.blocking(move |repo| {
             let mut walk = repo.revwalk()?;
             walk.set_sorting(git2::Sort::TOPOLOGICAL)?;
             walk.simplify_first_parent()?;
             walk.push(head)?;
-            walk.hide(base)?;
+            for known in known {
+                walk.hide(known)?;
+            }
             let mut found = Vec::new();
             for id in walk.take(READ) {
                 let commit = repo.find_commit(id?)?;
+                let address =
+                    |who: git2::Signature<'_>| String::from_utf8_lossy(who.email_bytes()).into_owned();
                 let message = String::from_utf8_lossy(commit.message_bytes()).into_owned();
                 let from = message.ceil_char_boundary(message.len().saturating_sub(MESSAGE));
                 found.push(Logged {
                     commit: sha(commit.id()),
                     tree: sha(commit.tree_id()),
                     parent: commit.parent_id(0).ok().map(sha),
+                    by: [address(commit.author()), address(commit.committer())],
                     message: message[from..].to_owned(),
                 });
             }

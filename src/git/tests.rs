@@ -387,10 +387,10 @@ async fn a_branch_of_our_own_is_put_upon_a_new_base_from_exactly_where_it_was() 
     rewrite("b", &ours).await.unwrap();
     assert_eq!(bench.head("b"), moved.as_str());
     rewrite("b", &ours).await.unwrap(); // the result of the first was lost
-    let told = bench.mirror.log(&main, &moved).await.unwrap();
+    let told = bench.mirror.log(&[&main], &moved).await.unwrap();
     let told: Vec<_> = told.iter().map(|logged| (&logged.commit, logged.message.as_str())).collect();
     assert_eq!(told, [(&next, "Change it\n"), (&moved, "Change it\n")]);
-    assert_eq!(bench.mirror.log(&moved, &main).await.unwrap(), []);
+    assert_eq!(bench.mirror.log(&[&moved], &main).await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@
 use super::StoreError;
 use crate::domain::Timestamp;
 use sqlx::{
-    Connection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
+    Connection, PgConnection, PgPool, Postgres, Sqlite, SqlitePool, Transaction,
     migrate::{MigrateError, Migrator},
     postgres::PgPoolOptions,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -53,8 +53,12 @@ const SQLITE_READERS: u32 = 4;
 const SQLITE_LOG_BYTES: &str = "67108864";
 /// A node's connections; the usual server allows a hundred in all.
 const POSTGRES_CONNECTIONS: u32 = 10;
-/// A frozen node must not keep its row locks.
-const POSTGRES_SESSION: &str = "SET idle_in_transaction_session_timeout = '15s'; SET lock_timeout = '10s'";
+/// A frozen node must not keep its row locks, and what a dead one had begun must not go on without it: PostgreSQL notices
+/// that nobody waits for an answer only where it is told to look (it can from version 14 on).
+const POSTGRES_SESSION: &str = "SET idle_in_transaction_session_timeout = '15s'; SET lock_timeout = '10s'; \
+    SELECT set_config(name, '2s', false) FROM pg_settings WHERE name = 'client_connection_check_interval'";
+/// A migration waits for the node that is at it, and for whatever holds a table: both end by themselves.
+const POSTGRES_MIGRATES: &str = "SET lock_timeout = 0";
 
 pub(super) const NOW: &str = "SELECT CAST(round(unixepoch('subsec') * 1000) AS INTEGER)";
 pub(super) const NOW_PG: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
@@ -130,7 +134,7 @@ pub(super) async fn open_sqlite(path: &Path) -> Result<(Db, Db), StoreError> {
     Ok((Db::Sqlite(write), Db::Sqlite(read)))
 }
 
-/// Opens PostgreSQL. Nodes that start together migrate one after another (sqlx takes an advisory lock).
+/// Opens PostgreSQL.
 pub(super) async fn open_postgres(url: &str) -> Result<Db, StoreError> {
     let pool = PgPoolOptions::new()
         .max_connections(POSTGRES_CONNECTIONS)
@@ -140,8 +144,17 @@ pub(super) async fn open_postgres(url: &str) -> Result<Db, StoreError> {
         })
         .connect(url)
         .await?;
-    POSTGRES.run(&pool).await.map_err(|e| migration(e, &POSTGRES))?;
+    migrate_postgres(url, &POSTGRES).await?;
     Ok(Db::Postgres(pool))
+}
+
+/// Brings PostgreSQL's schema up. Nodes that start together do it one after another (sqlx takes an advisory lock).
+pub(super) async fn migrate_postgres(url: &str, to: &Migrator) -> Result<(), StoreError> {
+    let mut connection = PgConnection::connect(url).await?;
+    sqlx::raw_sql(POSTGRES_SESSION).execute(&mut connection).await?;
+    sqlx::raw_sql(POSTGRES_MIGRATES).execute(&mut connection).await?;
+    to.run(&mut connection).await.map_err(|e| migration(e, to))?;
+    Ok(connection.close().await?)
 }
 
 /// A migration that we do not have was made by a newer version; anything else is the database's.

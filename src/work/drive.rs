@@ -112,6 +112,13 @@ impl Driver {
         if let Err(error) = self.heal().await {
             tracing::warn!(%error, "the mirror lacks commits of the session");
         }
+        if let Phase::Working = self.state.phase {
+            match self.already_pushed().await {
+                Ok(None) => {}
+                Ok(Some(found)) => self.record(found).await?,
+                Err(error) => tracing::debug!(%error, "whether the round was pushed already is not known"),
+            }
+        }
         loop {
             self.absorb().await?;
             let effects_due = self.perform_due().await?;

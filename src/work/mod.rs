@@ -14,6 +14,7 @@ mod journal;
 mod keep;
 mod look;
 mod observe;
+mod own;
 mod readback;
 mod round;
 mod rules;

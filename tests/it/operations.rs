@@ -111,6 +111,12 @@ async fn f2_an_installations_day_ends_in_the_middle_of_a_round_too() {
     let comments = t.github.comments(&t.repo, second).unwrap();
     let ours: Vec<_> = comments.iter().filter(|c| c.author == "fixpoint[bot]").collect();
     assert_eq!(ours.iter().filter(|c| c.body.contains("a budget is used up")).count(), 1, "{ours:?}");
+    for _ in 0..3 {
+        t.comment("/code").by("alice").on(second);
+    }
+    t.settle().await;
+    let again = t.github.comments(&t.repo, second).unwrap();
+    assert_eq!(again.iter().filter(|c| c.author == "fixpoint[bot]").count(), ours.len(), "said once a day");
     t.end().await;
 }
 

@@ -77,6 +77,11 @@ pub enum Audit {
         /// The commit it is at.
         commit: Sha,
     },
+    /// Commits of ours were found on the branch that the database, put back to an older day, did not know.
+    Found {
+        /// They, oldest first.
+        commits: Vec<Sha>,
+    },
     /// A push was not made.
     NotPushed {
         /// Why.
@@ -179,6 +184,7 @@ impl Audit {
             Self::Left { .. } => "left",
             Self::Withheld { .. } => "withheld",
             Self::Pushed { .. } => "pushed",
+            Self::Found { .. } => "found",
             Self::NotPushed { .. } => "not_pushed",
             Self::PullOpened { .. } => "pull_opened",
             Self::Commented { .. } => "commented",

@@ -39,7 +39,11 @@ impl Audited {
             Entry::Asked { ask } => vec![Self::of_ask(ask, ignored)],
             _ if ignored.is_some() => Vec::new(),
             Entry::RoundEnded { end } => of_ending(&end.ending).map(own).into_iter().collect(),
-            Entry::NotPushed { why } => vec![own(Audit::NotPushed { why: not_pushed(why) })],
+            Entry::Found { rounds, .. } => {
+                let commits = rounds.iter().map(|round| round.commit.clone()).collect();
+                vec![own(Audit::Found { commits })]
+            }
+            Entry::NotPushed { why, .. } => vec![own(Audit::NotPushed { why: not_pushed(why) })],
             _ => Vec::new(),
         }
     }

@@ -1,7 +1,10 @@
 //! Lines as people read them.
 
 use super::{Audit, Wish};
-use crate::domain::session::{Job, Subject};
+use crate::domain::{
+    Sha,
+    session::{Job, Subject},
+};
 use std::fmt;
 
 impl Wish {
@@ -58,6 +61,10 @@ impl fmt::Display for Audit {
             Self::Pushed { branch, fork: None, commit } => write!(f, "{branch} at {}", commit.short()),
             Self::Pushed { branch, fork: Some(fork), commit } => {
                 write!(f, "{branch} of the fork {fork} at {}", commit.short())
+            }
+            Self::Found { commits } => {
+                let names: Vec<&str> = commits.iter().map(Sha::short).collect();
+                f.write_str(&names.join(", "))
             }
             Self::PullOpened { number } => write!(f, "#{number}"),
             Self::Commented { comment } => write!(f, "comment {comment}"),

@@ -118,8 +118,24 @@ pub enum Entry {
     },
     /// The push was not made.
     NotPushed {
+        /// Of which commit; `None`: it is the pull request that could not be opened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<Sha>,
         /// Why.
         why: NotPushed,
+    },
+    /// Rounds of this session stand on the branch that its state does not know: the database is of an older day.
+    Found {
+        /// They, oldest first.
+        rounds: Vec<Found>,
+        /// The base's commit that they build upon.
+        base: Sha,
+        /// The commit that the last of them started from.
+        start: Sha,
+        /// What the policy says of the last one.
+        flags: Vec<Flag>,
+        /// What it touches.
+        survey: Survey,
     },
     /// The pull request is open: made, or found.
     PullOpened {
@@ -202,7 +218,7 @@ impl Spot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
-    /// We made it.
+    /// We made it, and the state does not know it: the holder looks, and takes up what it finds ([`Entry::Found`]).
     Ours,
     /// A clean merge of the base into ours ("Update branch"); counts as ours.
     CleanMerge,
@@ -345,6 +361,19 @@ pub enum Ending {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         passing: bool,
     },
+}
+
+/// A round as its commit tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Counted within its request.
+    pub round: u32,
+    /// What it pushed.
+    pub commit: Sha,
+    /// Its tree.
+    pub tree: Sha,
+    /// The commit's subject.
+    pub summary: String,
 }
 
 /// Why a push was not made.

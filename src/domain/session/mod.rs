@@ -17,7 +17,7 @@ mod tests;
 mod worlds;
 
 pub use effect::{Effect, Message, Subject};
-pub use entry::{Ask, Cause, Deadline, Ending, Entry, NotPushed, RoundEnd, Spot, Whose};
+pub use entry::{Ask, Cause, Deadline, Ending, Entry, Found, NotPushed, RoundEnd, Spot, Whose};
 pub use facts::{Approval, Base, Exception, Facts, Guest, Pull, RoundNote, Spent, Thread};
 pub use outcome::Outcome;
 pub use request::{Job, LineComment, LineNote, Request};

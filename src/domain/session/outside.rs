@@ -12,7 +12,7 @@ impl Next<'_> {
             return Err("the head is known already");
         }
         match whose {
-            Whose::Ours => return Err("a commit of our own, older than the head"),
+            Whose::Ours => return Err("a commit of our own, which its holder finds by looking"),
             Whose::CleanMerge => {
                 self.new_head(head, None);
                 if !matches!(self.state.phase, Phase::Queued | Phase::Working | Phase::Waiting { .. }) {

@@ -1,13 +1,14 @@
 //! What we do ourselves: rounds and their ends, pushes, the pull request. Out of order it is a bug.
 
 use super::{
-    Cause, Effect, Ending, IllegalTransition, NotPushed, Outcome, Phase, Pull, Question, RoundEnd, RoundNote,
-    ci,
+    Cause, Effect, Ending, Found, IllegalTransition, NotPushed, Outcome, Phase, Pull, Question, RoundEnd,
+    RoundNote, ci,
     step::{Next, Taken},
 };
 use crate::domain::{
     fault::{Fault, seeded},
     ids::Sha,
+    policy::{Flag, Survey},
 };
 
 impl Next<'_> {
@@ -228,11 +229,69 @@ impl Next<'_> {
         self.facts().replies.clear();
     }
 
-    pub(super) fn not_pushed(&mut self, why: NotPushed) -> Result<Taken, IllegalTransition> {
+    /// As if they were pushed now, by whom they were: what became of them on the way is not known any more.
+    pub(super) fn found(
+        &mut self,
+        rounds: Vec<Found>,
+        (base, start): (Sha, Sha),
+        (flags, survey): (Vec<Flag>, Survey),
+    ) -> Taken {
+        if rounds.last().is_none_or(|last| self.state.facts.head.as_ref() == Some(&last.commit)) {
+            return Err("they are known already");
+        }
+        // Else it is on its way.
+        let unopened = self.state.facts.pull.is_none() && !matches!(self.state.phase, Phase::Watching { .. });
+        for round in rounds {
+            self.note_result("another round followed");
+            self.found_one(round);
+        }
+        let facts = self.facts();
+        facts.base.sha.get_or_insert(base);
+        facts.start = Some(start);
+        (facts.flags, facts.survey) = (flags, Some(survey));
+        facts.rewrites = false;
+        facts.tainted |= facts.reads_strangers();
+        if unopened {
+            let (branch, base) = (facts.branch.clone(), facts.base.branch.clone());
+            self.effects.push(Effect::OpenPull { branch, base });
+        }
+        self.state.phase = Phase::Watching { since: self.now };
+        if std::mem::take(&mut self.facts().stopping) {
+            self.answer(Outcome::Stopped);
+        } else {
+            self.next_kept();
+        }
+        Ok(())
+    }
+
+    fn found_one(&mut self, Found { round, commit, tree, summary }: Found) {
+        let facts = self.facts();
+        let pushed = facts.rounds.iter().filter(|note| note.commit.is_some()).map(|note| note.number).max();
+        if pushed.is_some_and(|pushed| round <= pushed) {
+            // The rounds begin anew: another request was made, of which nothing else is known.
+            facts.request_no += 1;
+            facts.rounds.clear();
+            if !facts.kept.is_empty() {
+                facts.request = facts.kept.remove(0);
+            }
+        }
+        facts.round = round;
+        facts.rounds.retain(|note| note.commit.is_some() || note.number < round);
+        let (number, cause, result) = (round, facts.cause, String::new());
+        facts.rounds.push(RoundNote { number, cause, commit: Some(commit.clone()), result });
+        facts.summary = Some(summary);
+        self.new_head(commit, Some(tree));
+    }
+
+    pub(super) fn not_pushed(
+        &mut self,
+        tried: Option<&Sha>,
+        why: NotPushed,
+    ) -> Result<Taken, IllegalTransition> {
         // Pushed it may be, but there is no pull request: the same end.
         let unopened = self.state.facts.pull.is_none();
-        let waits = match self.state.phase {
-            Phase::Publishing { .. } => true,
+        let waits = match &self.state.phase {
+            Phase::Publishing { commit, .. } => tried.is_none_or(|tried| tried == commit),
             Phase::Watching { .. } => unopened,
             _ => false,
         };

@@ -186,7 +186,10 @@ pub fn step(state: &State, entry: Entry, now: Timestamp, limits: &Limits) -> Res
         Entry::CannotBegin { outcome } => next.cannot_begin(outcome)?,
         Entry::RoundEnded { end } => next.round_ended(end)?,
         Entry::Pushed { commit } => next.pushed(&commit)?,
-        Entry::NotPushed { why } => next.not_pushed(why)?,
+        Entry::NotPushed { commit, why } => next.not_pushed(commit.as_ref(), why)?,
+        Entry::Found { rounds, base, start, flags, survey } => {
+            next.found(rounds, (base, start), (flags, survey))
+        }
         Entry::PullOpened { number, draftable } => next.pull_opened(Pull { number, draftable }),
     };
     next.facts().as_of = now;

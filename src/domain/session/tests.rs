@@ -6,6 +6,7 @@ use crate::domain::{
     egress::Refusals,
     failure::{Kind, Source},
     ids::{Actor, CommentId, InstallationId, Number, Repo, RepoId, Sha, UserId},
+    policy::Survey,
     verdict::Verdict,
 };
 use proptest::prelude::*;
@@ -422,7 +423,10 @@ fn what_cannot_be_pushed_is_offered_as_a_patch() {
     if let Some(guest) = &mut tried.state.facts.guest {
         guest.fork = Some(Repo { id: RepoId(2), owner: "bob".to_owned(), name: "calendar".to_owned() });
     }
-    tried.work().work().take(Entry::NotPushed { why: NotPushed::Refused { reason: "403".to_owned() } });
+    tried
+        .work()
+        .work()
+        .take(Entry::NotPushed { commit: None, why: NotPushed::Refused { reason: "403".to_owned() } });
     assert!(tried.story().ends_with("publishing → resting(patch_offered)"), "{}", tried.story());
     tried.take(ask("again")).work().work();
     assert!(tried.story().ends_with("working(1) → resting(patch_offered)"), "tried once: {}", tried.story());
@@ -493,6 +497,41 @@ fn a_conflict_is_a_round_while_rounds_are_left_and_told_once() {
     );
 }
 
+/// Rounds of ours that a database of an older day does not know.
+fn found(first: u64, rounds: &[u32]) -> Entry {
+    let one = |(n, round): (u64, &u32)| Found {
+        round: *round,
+        commit: sha(n),
+        tree: sha(100 + n),
+        summary: format!("Round {round}"),
+    };
+    let rounds = (first..).zip(rounds).map(one).collect();
+    let (flags, survey) = (Vec::new(), Survey::default());
+    Entry::Found { rounds, base: sha(1), start: sha(1), flags, survey }
+}
+
+#[test]
+fn rounds_that_the_database_does_not_know_are_taken_up_and_count() {
+    let opens = |t: &Told| t.effects.iter().filter(|e| matches!(e, Effect::OpenPull { .. })).count();
+    // Before the first push, in the middle of its round.
+    let mut t = Told::new();
+    t.work().take(found(20, &[1, 2]));
+    assert_eq!(t.story(), "queued → working(1) → watching");
+    assert_eq!(t.state.facts.head, Some(sha(21)));
+    assert_eq!((t.state.facts.round, t.state.facts.rounds.len(), opens(&t)), (2, 2, 1));
+    t.take(red(21, "boom")).work();
+    assert!(t.story().ends_with("watching → queued → working(3)"), "{}", t.story());
+    // What is known already is nothing new; a request that is not known is one all the same.
+    let mut t = Told::new();
+    t.publish();
+    t.take(green(t.head())).take(found(20, &[2, 1]));
+    let facts = &t.state.facts;
+    assert_eq!((facts.request_no, facts.round, facts.rounds.len(), opens(&t)), (2, 1, 1, 1));
+    assert!(t.story().ends_with("resting(green) → watching"), "{}", t.story());
+    let again = step(&t.state, found(20, &[2, 1]), t.state.facts.as_of, &t.limits);
+    assert!(matches!(again, Ok(Step::Ignore(_))), "{again:?}");
+}
+
 fn anything() -> impl Strategy<Value = Entry> {
     let heads = 9..16u64;
     prop_oneof![
@@ -505,6 +544,7 @@ fn anything() -> impl Strategy<Value = Entry> {
         heads.clone().prop_map(|n| red(n, "boom")),
         heads.clone().prop_map(|n| Entry::HeadMoved { head: sha(n), whose: Whose::Foreign }),
         heads.clone().prop_map(|n| Entry::HeadMoved { head: sha(n), whose: Whose::CleanMerge }),
+        (heads.clone(), 1..=2u32).prop_map(|(n, round)| found(n, &[round])),
         heads.prop_map(|n| Entry::PullReopened { head: sha(n) }),
         Just(Entry::PullClosed { merged: false }),
         Just(Entry::IssueClosed),

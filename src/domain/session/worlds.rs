@@ -12,7 +12,7 @@ use crate::domain::{
     verdict::Verdict,
 };
 use proptest::prelude::*;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Past this many turns of a worker in a world where nothing happens any more it goes in circles.
 const TURNS: usize = 200;
@@ -33,8 +33,8 @@ struct GitHub {
     /// Whether the pull request is open, once there is one.
     pull: Option<bool>,
     merged: bool,
-    /// Commits of people on the branch.
-    foreign: BTreeSet<Sha>,
+    /// The branch's commits, oldest first, with what those of ours say of themselves.
+    line: Vec<(Sha, Option<Found>)>,
     /// Commits of ours that were pushed. One more than once only where somebody deleted the branch in between.
     pushed: BTreeSet<Sha>,
 }
@@ -47,17 +47,24 @@ enum Hook {
     Asked(Ask),
 }
 
+/// What is durable.
+#[derive(Clone, Debug)]
+struct Stored {
+    state: State,
+    inbox: VecDeque<Entry>,
+    intended: VecDeque<Effect>,
+    stepped: Vec<(Entry, Timestamp)>,
+}
+
 #[derive(Debug)]
 struct World {
     github: GitHub,
     wire: VecDeque<Hook>,
     limits: Limits,
     first: State,
-    // What is durable.
-    state: State,
-    inbox: VecDeque<Entry>,
-    intended: VecDeque<Effect>,
-    stepped: Vec<(Entry, Timestamp)>,
+    stored: Stored,
+    /// Commits of ours as they name themselves.
+    made: BTreeMap<Sha, Found>,
     now: Timestamp,
     /// Commits and comments are counted up.
     next: u64,
@@ -82,11 +89,14 @@ impl World {
             github: GitHub::default(),
             wire: VecDeque::new(),
             limits: Limits::default(),
-            state: first.clone(),
+            stored: Stored {
+                state: first.clone(),
+                inbox: VecDeque::new(),
+                intended: effects.into(),
+                stepped: Vec::new(),
+            },
             first,
-            inbox: VecDeque::new(),
-            intended: effects.into(),
-            stepped: Vec::new(),
+            made: BTreeMap::new(),
             now: Timestamp(0),
             next: 100,
             fate,
@@ -115,7 +125,7 @@ impl World {
             4 => self.wire.push_back(Hook::Asked(Ask::Approve { by: alice(), at: None })),
             5 if self.github.branch.is_some() => {
                 let theirs = self.fresh();
-                self.github.foreign.insert(theirs.clone());
+                self.github.line.push((theirs.clone(), None));
                 self.github.branch = Some(theirs);
                 self.wire.push_back(Hook::Branch);
             }
@@ -130,6 +140,7 @@ impl World {
             }
             8 if self.github.branch.is_some() => {
                 self.github.branch = None;
+                self.github.line.clear();
                 self.github.pull = self.github.pull.map(|_| false);
                 self.wire.push_back(Hook::Branch);
             }
@@ -148,7 +159,7 @@ impl World {
     /// A webhook arrives: GitHub is asked how it is now.
     fn deliver(&mut self) {
         let Some(hook) = self.wire.pop_front() else { return };
-        let over = self.state.is_done();
+        let over = self.stored.state.is_done();
         let entry = match hook {
             // Where the session is over a command begins another, which is not told here.
             Hook::Asked(_) if over => None,
@@ -159,36 +170,49 @@ impl World {
             Hook::Pull => Some(Entry::PullClosed { merged: self.github.merged }),
             Hook::Branch => self.moved(),
         };
-        self.inbox.extend(entry);
+        self.stored.inbox.extend(entry);
     }
 
     /// What is to be said of the branch as it is now.
     fn moved(&self) -> Option<Entry> {
-        let known = self.state.facts.head.as_ref()?;
-        let publishing = match &self.state.phase {
+        let known = self.stored.state.facts.head.as_ref()?;
+        let publishing = match &self.stored.state.phase {
             Phase::Publishing { commit, .. } => Some(commit),
             _ => None,
         };
         match &self.github.branch {
             None => Some(Entry::BranchDeleted),
             Some(live) if live == known || Some(live) == publishing => None,
-            Some(live) => Some(Entry::HeadMoved { head: live.clone(), whose: Whose::Foreign }),
+            Some(live) => {
+                let foreign = || Entry::HeadMoved { head: live.clone(), whose: Whose::Foreign };
+                Some(self.found().unwrap_or_else(foreign))
+            }
         }
+    }
+
+    /// Rounds of ours upon what is known of the branch.
+    fn found(&self) -> Option<Entry> {
+        let (facts, line) = (&self.stored.state.facts, &self.github.line);
+        let known = facts.head.as_ref().and_then(|head| line.iter().position(|(commit, _)| commit == head));
+        let new = line.iter().skip(known.map_or(0, |known| known + 1));
+        let rounds: Vec<Found> = new.map_while(|(_, round)| round.clone()).collect();
+        let (base, start, flags, survey) = (sha(1), sha(1), Vec::new(), Default::default());
+        (!rounds.is_empty()).then_some(Entry::Found { rounds, base, start, flags, survey })
     }
 
     /// One turn of the session's holder; false: nothing to do. `dies` says where the process ends in it, if it does.
     fn turn(&mut self, dies: u8) -> Result<bool, IllegalTransition> {
         self.now = Timestamp(self.now.0 + 1000);
-        if let Some(entry) = self.inbox.pop_front() {
+        if let Some(entry) = self.stored.inbox.pop_front() {
             // One transaction: nothing can come between.
-            self.stepped.push((entry.clone(), self.now));
-            if let Step::To(state, effects) = step(&self.state, entry, self.now, &self.limits)? {
-                self.state = *state;
-                self.intended.extend(effects);
+            self.stored.stepped.push((entry.clone(), self.now));
+            if let Step::To(state, effects) = step(&self.stored.state, entry, self.now, &self.limits)? {
+                self.stored.state = *state;
+                self.stored.intended.extend(effects);
             }
             return Ok(true);
         }
-        if let Some(effect) = self.intended.front().cloned() {
+        if let Some(effect) = self.stored.intended.front().cloned() {
             if dies == 1 {
                 return Ok(true);
             }
@@ -197,14 +221,14 @@ impl World {
             if dies == 2 {
                 return Ok(true);
             }
-            self.intended.pop_front();
-            self.inbox.extend(entry);
+            self.stored.intended.pop_front();
+            self.stored.inbox.extend(entry);
             return Ok(true);
         }
         let own = self.work();
         let any = own.is_some();
         // A round that was not recorded is run again.
-        self.inbox.extend(own.filter(|_| dies != 1));
+        self.stored.inbox.extend(own.filter(|_| dies != 1));
         Ok(any)
     }
 
@@ -214,19 +238,24 @@ impl World {
             Effect::Push { commit, expected, .. } => {
                 let live = self.github.branch.clone();
                 if live != *expected && live.as_ref() != Some(commit) {
-                    return Some(match live {
-                        Some(head) => Entry::NotPushed { why: NotPushed::Foreign { head } },
+                    return self.found().or(Some(match live {
+                        Some(head) => {
+                            let commit = Some(commit.clone());
+                            Entry::NotPushed { commit, why: NotPushed::Foreign { head } }
+                        }
                         None => Entry::BranchDeleted,
-                    });
+                    }));
                 }
                 if live == *expected {
                     self.github.pushed.insert(commit.clone());
                     self.github.branch = Some(commit.clone());
+                    self.github.line.push((commit.clone(), self.made.get(commit).cloned()));
                 }
                 Some(Entry::Pushed { commit: commit.clone() })
             }
             Effect::OpenPull { .. } if self.github.pull.is_none() && self.github.branch.is_none() => {
-                Some(Entry::NotPushed { why: NotPushed::Refused { reason: "no branch".to_owned() } })
+                let why = NotPushed::Refused { reason: "no branch".to_owned() };
+                Some(Entry::NotPushed { commit: None, why })
             }
             Effect::OpenPull { .. } => {
                 self.github.pull.get_or_insert(true);
@@ -238,33 +267,37 @@ impl World {
 
     /// What the phase asks for.
     fn work(&mut self) -> Option<Entry> {
-        let facts = self.state.facts.clone();
-        match self.state.phase.clone() {
+        let facts = self.stored.state.facts.clone();
+        match self.stored.state.phase.clone() {
             Phase::Queued => match (&facts.head, &self.github.branch) {
                 (Some(_), None) => Some(Entry::BranchDeleted),
                 (Some(known), Some(live)) if known != live => self.moved(),
+                (None, Some(_)) if self.found().is_some() => self.found(),
                 (head, _) => {
                     Some(Entry::RoundBegan { base: sha(1), start: head.clone().unwrap_or_else(|| sha(1)) })
                 }
             },
-            Phase::Working => Some(self.round_ends()),
+            Phase::Working => Some(self.found().unwrap_or_else(|| self.round_ends())),
             Phase::Watching { .. } | Phase::Resting { .. } | Phase::Waiting { .. } => self.look(),
             _ => None,
         }
     }
 
     fn round_ends(&mut self) -> Entry {
-        let facts = &self.state.facts;
+        let facts = &self.stored.state.facts;
         let (request_no, round, plans) = (facts.request_no, facts.round, facts.request.job == Job::Plan);
         let commit = self.fresh();
+        let tree = sha(5000 + u64::from(self.fate(self.next + 1)));
+        let made = Found { round, commit: commit.clone(), tree: tree.clone(), summary: "Done".to_owned() };
+        self.made.insert(commit.clone(), made);
         let ending = match self.fate(self.next) % 8 {
             _ if plans => Ending::Planned { text: "1. Add.".to_owned() },
             0 => Ending::Nothing { summary: "Nothing".to_owned() },
             1 => Ending::Question { text: "Which?".to_owned() },
             2 => Ending::Failed { why: "no model".to_owned(), passing: false },
             n => Ending::Changed {
-                tree: sha(5000 + u64::from(self.fate(self.next + 1))),
-                commit,
+                tree: tree.clone(),
+                commit: commit.clone(),
                 summary: "Done".to_owned(),
                 description: None,
                 flags: vec![],
@@ -292,7 +325,7 @@ impl World {
 
     /// The pull request first, then the branch, then the checks of the head.
     fn look(&self) -> Option<Entry> {
-        let facts = &self.state.facts;
+        let facts = &self.stored.state.facts;
         let head = facts.head.clone()?;
         if facts.pull.is_some() && self.github.pull == Some(false) {
             return Some(Entry::PullClosed { merged: self.github.merged });
@@ -300,7 +333,7 @@ impl World {
         if let Some(moved) = self.moved() {
             return Some(moved);
         }
-        if !matches!(self.state.phase, Phase::Watching { .. }) {
+        if !matches!(self.stored.state.phase, Phase::Watching { .. }) {
             return None;
         }
         let digits = head.as_str();
@@ -353,6 +386,35 @@ fn fail(error: IllegalTransition) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
+/// What holds wherever a session comes to rest.
+fn is_at_rest(world: &World) -> Result<(), TestCaseError> {
+    let Stored { state, intended, .. } = &world.stored;
+    prop_assert!(!state.is_busy() && !matches!(state.phase, Phase::Watching { .. }), "{:?}", state.phase);
+    prop_assert!(intended.is_empty(), "{:?}", intended);
+    // While a person's answer is waited for, what else was asked waits for it too.
+    let waits = matches!(state.phase, Phase::Waiting { .. } | Phase::Done { .. });
+    prop_assert!(waits || state.facts.kept.is_empty(), "{:?}", state.facts.kept);
+    // Nobody's commit is overwritten.
+    if let Some(tip) = world.github.branch.as_ref().filter(|_| state.facts.pull.is_some() && !state.is_done())
+    {
+        prop_assert!(state.facts.head.as_ref() == Some(tip), "{tip:?} and {:?}", state.facts.head);
+    }
+    Ok(())
+}
+
+/// It can be told again from what was stored.
+fn is_told_again(world: &World) -> Result<(), TestCaseError> {
+    let mut state = world.first.clone();
+    for (entry, now) in &world.stored.stepped {
+        let entry = serde_json::from_str(&serde_json::to_string(entry).unwrap()).unwrap();
+        if let Step::To(next, _) = step(&state, entry, *now, &world.limits).map_err(fail)? {
+            state = *next;
+        }
+    }
+    prop_assert_eq!(&state, &world.stored.state);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
@@ -368,35 +430,50 @@ proptest! {
                 5 | 6 => world.deliver(),
                 _ => world.outside(how),
             }
-            let facts = &world.state.facts;
+            let facts = &world.stored.state.facts;
             prop_assert!(facts.round <= facts.cap(&world.limits), "round {}", facts.round);
             let most = world.limits.rounds * facts.request_no;
             prop_assert!(u32::try_from(world.github.pushed.len()).unwrap() <= most);
         }
-        prop_assert!(world.comes_to_rest().map_err(fail)?, "it goes in circles: {:?}", world.state.phase);
-        let state = &world.state;
-        prop_assert!(!state.is_busy() && !matches!(state.phase, Phase::Watching { .. }), "{:?}", state.phase);
-        prop_assert!(world.intended.is_empty(), "{:?}", world.intended);
-        // While a person's answer is waited for, what else was asked waits for it too.
-        let waits = matches!(state.phase, Phase::Waiting { .. } | Phase::Done { .. });
-        prop_assert!(waits || state.facts.kept.is_empty(), "{:?}", state.facts.kept);
-        // Nobody's commit is overwritten.
-        if let Some(tip) = world.github.branch.as_ref().filter(|_| state.facts.pull.is_some() && !state.is_done()) {
-            prop_assert!(state.facts.head.as_ref() == Some(tip), "{tip:?} and {:?}", state.facts.head);
-        }
+        prop_assert!(world.comes_to_rest().map_err(fail)?, "it goes in circles: {:?}", world.stored.state.phase);
+        is_at_rest(&world)?;
         // What is answered stays answered: what was lost is told at last, and all of it once more, and nothing follows.
         world.told_again().map_err(fail)?;
-        let (answered, pushed) = (world.state.phase.clone(), world.github.pushed.clone());
+        let (answered, pushed) = (world.stored.state.phase.clone(), world.github.pushed.clone());
         world.told_again().map_err(fail)?;
-        prop_assert_eq!((&world.state.phase, world.github.pushed.clone()), (&answered, pushed));
-        // And it can be told again from what was stored.
-        let mut state = world.first.clone();
-        for (entry, now) in world.stepped {
-            let entry = serde_json::from_str(&serde_json::to_string(&entry).unwrap()).unwrap();
-            if let Step::To(next, _) = step(&state, entry, now, &world.limits).map_err(fail)? {
-                state = *next;
+        prop_assert_eq!((&world.stored.state.phase, world.github.pushed.clone()), (&answered, pushed));
+        is_told_again(&world)?;
+    }
+
+    /// The database is put back to an older day in the middle, while the world goes on: what stands on the branch counts,
+    /// and nothing of it is made again.
+    #[test]
+    fn c23_put_back_to_an_older_day_it_takes_up_what_stands(
+        fate in prop::collection::vec(any::<u8>(), 1..24),
+        script in prop::collection::vec(any::<(u8, u8)>(), 0..120),
+        copied in 0..120usize,
+        lasts in 1..60usize,
+    ) {
+        let mut world = World::new(fate);
+        let mut copy = world.stored.clone();
+        for (at, (what, how)) in script.into_iter().enumerate() {
+            if at == copied {
+                copy = world.stored.clone();
+            }
+            if at == copied + lasts {
+                world.stored = copy.clone();
+            }
+            match what % 8 {
+                0..=4 => drop(world.turn(how % 4).map_err(fail)?),
+                5 | 6 => world.deliver(),
+                _ => world.outside(how),
             }
         }
-        prop_assert_eq!(state, world.state);
+        world.stored = copy;
+        prop_assert!(world.comes_to_rest().map_err(fail)?, "it goes in circles: {:?}", world.stored.state.phase);
+        is_at_rest(&world)?;
+        is_told_again(&world)?;
+        let facts = &world.stored.state.facts;
+        prop_assert!(facts.round <= facts.cap(&world.limits), "round {}", facts.round);
     }
 }

@@ -5,12 +5,15 @@ use crate::{
     domain::SessionId,
     store::{
         JournalLine, Kept, Store,
-        db::{POSTGRES, SQLITE},
+        db::{POSTGRES, SQLITE, migrate_postgres},
         examine,
     },
 };
 use sqlx::{Connection, PgConnection, SqliteConnection, migrate::Migrator};
-use std::process::{Command, Stdio};
+use std::{
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
 
 on_both!(schema_1_is_brought_up, schema_2_is_brought_up, what_is_there_is_told);
 
@@ -119,56 +122,88 @@ const CHILD: &str = "FIXPOINT_MIGRATION_CHILD";
 const ENDLESS: &str = "ALTER TABLE sessions ADD COLUMN half TEXT; DELETE FROM subjects; \
     INSERT INTO subjects WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000) \
     SELECT 'half:' || i, i FROM n;";
+const ENDLESS_PG: &str = "ALTER TABLE sessions ADD COLUMN half TEXT; DELETE FROM subjects; \
+    INSERT INTO subjects (key, at) VALUES ('half:1', 1); SELECT pg_sleep(600);";
+/// Is somebody in the middle of it?
+const AT_IT: &str =
+    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()";
+
+/// A process that migrates without an end.
+fn migrating(url: &str) -> Child {
+    let test = ["--exact", "store::tests::migrations::child", "--ignored", "--nocapture"];
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(test).env(CHILD, url).stdout(Stdio::null()).stderr(Stdio::null());
+    child.spawn().unwrap()
+}
+
+/// Kills it once it is in the middle.
+async fn is_killed_at_it(mut child: Child, at_it: impl AsyncFn() -> bool) {
+    for _ in 0..600 {
+        if at_it().await {
+            assert!(child.try_wait().unwrap().is_none(), "it is still at it");
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("it never began: {:?}", child.try_wait());
+}
+
+/// The next start finds the old schema whole, and brings it up.
+async fn can_be_used(place: &Place) {
+    let store = place.open().await;
+    assert_eq!(super::rows(&store, "SELECT count(*) FROM subjects WHERE key LIKE 'half:%'").await, 0);
+    goes_on(&store).await;
+    goes_on_again(place).await;
+}
 
 #[tokio::test]
 async fn c23_killed_in_the_middle_of_a_migration_it_can_be_used() {
     let place = Place::sqlite();
     left_by(&place, 2, &[SCHEMA_1, SCHEMA_2]).await;
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "store::tests::migrations::child", "--ignored", "--nocapture"])
-        .env(CHILD, &place.url)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
     // It is in the middle when what it writes has grown into the log.
     let log = format!("{}-wal", place.url.strip_prefix("sqlite:").unwrap());
-    let written = || std::fs::metadata(&log).map_or(0, |log| log.len());
-    for _ in 0..600 {
-        if written() > 1 << 20 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    assert!(child.try_wait().unwrap().is_none(), "it is still at it");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(written() > 1 << 20, "it never began");
-    let store = place.open().await;
-    assert_eq!(super::rows(&store, "SELECT count(*) FROM subjects WHERE key LIKE 'half:%'").await, 0);
-    goes_on(&store).await;
-    goes_on_again(&place).await;
+    let written = async || std::fs::metadata(&log).is_ok_and(|log| log.len() > 1 << 20);
+    is_killed_at_it(migrating(&place.url), written).await;
+    can_be_used(&place).await;
+}
+
+/// The server goes on with what it was told until it looks whether anybody waits for it; the next node starts meanwhile.
+#[tokio::test]
+async fn c23_killed_in_the_middle_of_a_migration_on_postgres_it_can_be_used() {
+    let Some(place) = super::postgres::place().await else { return };
+    left_by(&place, 2, &[SCHEMA_1, SCHEMA_2]).await;
+    let mut beside = PgConnection::connect(&place.url).await.unwrap();
+    let beside = tokio::sync::Mutex::new(&mut beside);
+    let sleeps = async || {
+        let asked = sqlx::query_scalar::<_, i64>(AT_IT).fetch_one(&mut **beside.lock().await).await;
+        asked.unwrap() == 1
+    };
+    is_killed_at_it(migrating(&place.url), sleeps).await;
+    can_be_used(&place).await;
 }
 
 /// Runs the migration that never ends.
 #[tokio::test]
-#[ignore = "started by the test above"]
+#[ignore = "started by the tests above"]
 async fn child() {
     let url = std::env::var(CHILD).unwrap();
-    let path = url.strip_prefix("sqlite:").unwrap();
+    let endless = |all: &Migrator, sql: &'static str| {
+        let made = all.iter().filter(|m| m.version <= 2).cloned();
+        let simple = sqlx::migrate::MigrationType::Simple;
+        let sql = sqlx::SqlSafeStr::into_sql_str(sql);
+        let endless = sqlx::migrate::Migration::new(9, "endless".into(), simple, sql, false);
+        Migrator::with_migrations(made.chain([endless]).collect())
+    };
+    let Some(path) = url.strip_prefix("sqlite:") else {
+        return migrate_postgres(&url, &endless(&POSTGRES, ENDLESS_PG)).await.unwrap();
+    };
     let options = sqlx::sqlite::SqliteConnectOptions::new()
         .filename(path)
         .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal)
         // What is in the middle of a transaction is on the disk, as it would be in a large migration.
         .pragma("cache_size", "10");
     let mut c = sqlx::ConnectOptions::connect(&options).await.unwrap();
-    let made = SQLITE.iter().filter(|m| m.version <= 2).cloned();
-    let endless = sqlx::migrate::Migration::new(
-        9,
-        "endless".into(),
-        sqlx::migrate::MigrationType::Simple,
-        sqlx::SqlSafeStr::into_sql_str(ENDLESS),
-        false,
-    );
-    Migrator::with_migrations(made.chain([endless]).collect()).run(&mut c).await.unwrap();
+    endless(&SQLITE, ENDLESS).run(&mut c).await.unwrap();
 }

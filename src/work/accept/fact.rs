@@ -10,7 +10,7 @@ use crate::{
     },
     github::Repository,
     store::Summary,
-    work::{Parts, look},
+    work::{Parts, look, own},
 };
 
 const NOT_OURS: &str = "no session is about it";
@@ -100,13 +100,28 @@ async fn pushed(
     if is_known(&session, &live) {
         return Ok(ignored("our own push"));
     }
-    let Some(head) = session.state.facts.head.clone() else {
+    if session.state.facts.head.is_none() {
         return Ok(ignored("nothing was pushed by us yet"));
-    };
-    let mirror = parts.mirror(&session.state).await?;
-    let [base, _] = parts.fetch_branches(&mirror, &repository, &session.state).await?;
-    let whose = match base {
-        Some(base) => look::whose(&mirror, &live, &head, &base).await?,
+    }
+    moved(parts, &repository, &session, live).await
+}
+
+/// The branch is at a commit that the session does not know.
+async fn moved(
+    parts: &Parts,
+    repository: &Repository,
+    session: &Summary,
+    live: Sha,
+) -> Result<Settled, Unsettled> {
+    let state = &session.state;
+    let mirror = parts.mirror(state).await?;
+    let [base, _] = parts.fetch_branches(&mirror, repository, state).await?;
+    let whose = match &base {
+        Some(base) => match own::unknown(parts, (session.id, state), &mirror, (base, &live)).await? {
+            ours if ours.is_empty() => look::whose(state, &mirror, &live, base).await?,
+            // The holder takes them up: it looks as soon as it reads of it.
+            _ => Whose::Ours,
+        },
         None => Whose::Foreign,
     };
     Ok(entries([(session.id, Entry::HeadMoved { head: live, whose })]))
@@ -147,7 +162,7 @@ async fn pull(parts: &Parts, place: &Place, number: Number, action: &str) -> Res
             if is_known(&session, &head) {
                 return Ok(ignored("our own push"));
             }
-            Entry::HeadMoved { head, whose: Whose::Foreign }
+            return moved(parts, &repository, &session, head).await;
         }
         "enqueued" => Entry::MergeQueue { inside: true },
         "dequeued" => Entry::MergeQueue { inside: false },

@@ -16,7 +16,7 @@ use crate::{
     },
     github::{App, Repository, ReviewComment, Side},
     store::{Acceptance, Summary},
-    work::{Parts, rules},
+    work::{Daily, Parts, rules},
 };
 use std::sync::Arc;
 
@@ -24,6 +24,8 @@ use std::sync::Arc;
 const ASKED: &str = "asked";
 /// What tells that a thread was told of their end.
 const ENOUGH: &str = "enough";
+/// What tells that a thread was told of the end of the day's money.
+const BROKE: &str = "broke";
 
 /// Settles a trigger that came in at `at`.
 pub(super) async fn settle(
@@ -65,7 +67,7 @@ pub(super) async fn settle(
         Asked::Review(id) => asks.reviewed(*id, at).await?,
         Asked::Body | Asked::Comment(_) => asks.said().await?,
     };
-    let fate = match begins(&acceptance) && !asks.counts(&mut acceptance).await? {
+    let mut fate = match begins(&acceptance) && !asks.counts(&mut acceptance).await? {
         false => fate,
         true => {
             let enough;
@@ -73,6 +75,9 @@ pub(super) async fn settle(
             enough
         }
     };
+    if begins(&acceptance) && asks.knows_of_the_budget(&mut acceptance).await? {
+        (fate, acceptance) = ignored("the day's budget is used up, which was said");
+    }
     acceptance.subjects.extend(key);
     Ok((fate, acceptance))
 }
@@ -327,6 +332,22 @@ impl Asks<'_> {
         let (fate, mut acceptance) = self.answer(sentence).await?;
         acceptance.subjects.push(format!("{said}{}", uuid::Uuid::now_v7()));
         Ok((fate, acceptance))
+    }
+
+    /// With the day's money spent whatever begins only says so: once a day on a thread, however often it is asked.
+    async fn knows_of_the_budget(&self, acceptance: &mut Acceptance) -> Result<bool, Unsettled> {
+        let store = &self.parts.store;
+        let spent = store.spent_today(self.installation, self.trigger.place.repo.id).await?;
+        let daily = Daily { repository: self.holds.day_micros, ..self.parts.settings.daily };
+        if daily.used_up(spent).is_none() {
+            return Ok(false);
+        }
+        let said = format!("{BROKE}:{}", self.counted());
+        if store.subjects_today(&said).await? > 0 {
+            return Ok(true);
+        }
+        acceptance.subjects.push(format!("{said}{}", uuid::Uuid::now_v7()));
+        Ok(false)
     }
 
     /// Our label was put on an issue.

@@ -12,92 +12,37 @@ use crate::{
         trust::Permission,
         verdict::Verdict,
     },
-    git::Logged,
     github::{Issue, Repository},
+    work::own::Pushed,
 };
 
-/// A round that was pushed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pushed {
-    /// Which request of the session, counted by the rounds: it began where they begin anew.
-    pub(super) request: u32,
-    pub(super) round: u32,
-    pub(super) commit: Sha,
-    tree: Sha,
-    parent: Option<Sha>,
-    subject: String,
-    by: String,
-}
-
-impl Pushed {
-    pub(super) fn at(&self) -> (u32, u32) {
-        (self.request, self.round)
-    }
-
-    /// How the round ended that made this commit.
-    pub(super) fn ended(&self, state: &State) -> Entry {
-        let ending = Ending::Changed {
-            commit: self.commit.clone(),
-            tree: self.tree.clone(),
-            summary: self.subject.clone(),
-            description: None,
-            flags: Vec::new(),
-            survey: Survey::default(),
-            handed: Handed::default(),
-            ask_first: false,
-            takes_in: None,
-            rewrites: false,
-        };
-        let end = RoundEnd {
-            request_no: state.facts.request_no,
-            round: state.facts.round,
-            ending,
-            requests_taken: 0,
-            notes_taken: 0,
-            replies: Vec::new(),
-            outside_request: None,
-            spent: Spent::default(),
-            tainted: !state.facts.thread.trusted,
-            refused: Refusals::default(),
-        };
-        Entry::RoundEnded { end }
-    }
-}
-
-/// The rounds of a session that a branch's commits name, oldest first; without one, those of the session that pushed last.
-pub(super) fn pushed(log: &[Logged], session: Option<&str>) -> Vec<Pushed> {
-    let of = |logged: &Logged| trailer(&logged.message, "Fixpoint-Session").map(str::to_owned);
-    let Some(session) = session.map(str::to_owned).or_else(|| log.iter().rev().find_map(of)) else {
-        return Vec::new();
+/// How the round ended that made a commit.
+pub(super) fn ended(round: &Pushed, state: &State) -> Entry {
+    let ending = Ending::Changed {
+        commit: round.commit.clone(),
+        tree: round.tree.clone(),
+        summary: round.subject.clone(),
+        description: None,
+        flags: Vec::new(),
+        survey: Survey::default(),
+        handed: Handed::default(),
+        ask_first: false,
+        takes_in: None,
+        rewrites: false,
     };
-    let (mut request, mut before) = (1, 0);
-    let mut rounds = Vec::new();
-    for logged in log.iter().filter(|logged| of(logged).as_ref() == Some(&session)) {
-        let Some(round) = trailer(&logged.message, "Fixpoint-Round").and_then(|r| r.parse().ok()) else {
-            continue;
-        };
-        if round <= before {
-            request += 1;
-        }
-        before = round;
-        rounds.push(Pushed {
-            request,
-            round,
-            commit: logged.commit.clone(),
-            tree: logged.tree.clone(),
-            parent: logged.parent.clone(),
-            subject: logged.message.lines().next().unwrap_or_default().to_owned(),
-            by: trailer(&logged.message, "Requested-by").unwrap_or_default().to_owned(),
-        });
-    }
-    rounds
-}
-
-/// A trailer of a message's last paragraph.
-fn trailer<'a>(message: &'a str, name: &str) -> Option<&'a str> {
-    let last = message.trim_end().rsplit("\n\n").next()?;
-    let line = last.lines().rev().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    Some(line.trim())
+    let end = RoundEnd {
+        request_no: state.facts.request_no,
+        round: state.facts.round,
+        ending,
+        requests_taken: 0,
+        notes_taken: 0,
+        replies: Vec::new(),
+        outside_request: None,
+        spent: Spent::default(),
+        tainted: !state.facts.thread.trusted,
+        refused: Refusals::default(),
+    };
+    Entry::RoundEnded { end }
 }
 
 /// What is known of a session whose block is gone, besides its commits.
@@ -169,7 +114,7 @@ fn fold(
         state.facts.round = round.round.saturating_sub(1);
         let start = round.parent.clone().unwrap_or_else(|| base.clone());
         go(&mut state, Entry::RoundBegan { base: base.clone(), start });
-        let ended = round.ended(&state);
+        let ended = ended(round, &state);
         go(&mut state, ended);
         go(&mut state, Entry::Pushed { commit: round.commit.clone() });
         if let (0, Some(number)) = (index, pull) {
@@ -182,7 +127,7 @@ fn fold(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RepoId;
+    use crate::{domain::RepoId, git::Logged, work::own::pushed};
 
     fn sha(n: usize) -> Sha {
         Sha::parse(&format!("{n:040x}")).unwrap()
@@ -193,6 +138,7 @@ mod tests {
             commit: sha(n + 1),
             tree: sha(n + 101),
             parent: Some(sha(n)),
+            by: Default::default(),
             message: format!(
                 "Mend it\n\nFixpoint-Round: 9 is only a word here\n\nFor #1\n\nRequested-by: alice\n\
                  Fixpoint-Session: {session}\nFixpoint-Round: {round}\n"
@@ -237,24 +183,5 @@ mod tests {
             assert_eq!(state.phase_word(), "watching", "{rounds:?}");
             assert_eq!(state.facts.pull.as_ref().map(|p| p.number), Some(Number(2)), "{rounds:?}");
         }
-    }
-
-    #[test]
-    fn an_older_session_of_the_branch_is_another_matter() {
-        let both = [log("old", &[1, 2, 3]), log("new", &[1])].concat();
-        let at = |session| pushed(&both, session).last().map(Pushed::at);
-        assert_eq!((at(None), at(Some("new")), at(Some("old"))), (Some((1, 1)), Some((1, 1)), Some((1, 3))));
-        assert_eq!(at(Some("newer")), None);
-    }
-
-    #[test]
-    fn a_branch_without_rounds_of_ours_tells_nothing() {
-        let theirs = Logged {
-            commit: sha(1),
-            tree: sha(2),
-            parent: None,
-            message: "Say `Fixpoint-Round: 3`\n\nFixpoint-Rounds: 2\nx: Fixpoint-Round: 1\n".to_owned(),
-        };
-        assert!(pushed(&[theirs], None).is_empty());
     }
 }

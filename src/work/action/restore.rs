@@ -7,7 +7,7 @@ use super::{
     About, Errand, Undone,
     block::{self, Block},
     parked,
-    rebuild::{self, Pushed},
+    rebuild::{self, ended},
 };
 use crate::{
     domain::{
@@ -16,7 +16,10 @@ use crate::{
     },
     github::{Comment, PullRequest, Repository},
     store::{Carried, NewSession, StoreError},
-    work::{Halt, Parts},
+    work::{
+        Halt, Parts,
+        own::{self, Pushed},
+    },
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -123,7 +126,7 @@ impl Here<'_> {
         let Ok([Some(base), Some(live)]) = &branches else {
             return Box::pin(self.resume(block, None)).await;
         };
-        let pushed = rebuild::pushed(&mirror.log(base, live).await?, Some(&block.id.short()));
+        let pushed = own::pushed(&mirror.log(&[base], live).await?, Some(&block.id.short()));
         let facts = &block.state.facts;
         let known = (facts.request_no, facts.round);
         match pushed.last() {
@@ -149,11 +152,12 @@ impl Here<'_> {
         let (id, state) = (block.id, block.state.clone());
         self.adopt(block).await?;
         let entry = match (&state.phase, pushed) {
-            (Phase::Working, Some(pushed)) => Some(pushed.ended(&state)),
+            (Phase::Working, Some(pushed)) => Some(ended(&pushed, &state)),
             (Phase::Publishing { commit, .. }, Some(pushed)) if *commit == pushed.commit => {
                 Some(Entry::Pushed { commit: pushed.commit })
             }
-            (Phase::Publishing { .. }, _) => Some(Entry::NotPushed {
+            (Phase::Publishing { commit, .. }, _) => Some(Entry::NotPushed {
+                commit: Some(commit.clone()),
                 why: NotPushed::Refused {
                     reason: "the run was ended before it could push, and the change went with it".to_owned(),
                 },
@@ -206,7 +210,7 @@ impl Here<'_> {
         let mirror = self.parts.mirrors.open(&self.repo.id.to_string()).await?;
         let found: Vec<Option<Sha>> = self.parts.fetch(&mirror, &self.repository, &refs).await?;
         let [Some(base_sha), Some(head)] = found.as_slice() else { return Ok(false) };
-        let pushed = rebuild::pushed(&mirror.log(base_sha, head).await?, None);
+        let pushed = own::pushed(&mirror.log(&[base_sha], head).await?, None);
         let issue = self.repository.issue(thread).await?;
         let lost = rebuild::Lost {
             installation: self.installation,

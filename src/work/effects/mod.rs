@@ -189,12 +189,12 @@ impl Driver {
 /// What follows from an effect that will never be: without its push or its pull request a session cannot go on, and the
 /// person is told why.
 fn not_published(effect: &Effect, why: &str) -> Vec<Entry> {
-    let reason = match effect {
-        Effect::Push { .. } => why.to_owned(),
-        Effect::OpenPull { .. } => format!("GitHub does not open the pull request: {why}"),
+    let (commit, reason) = match effect {
+        Effect::Push { commit, .. } => (Some(commit.clone()), why.to_owned()),
+        Effect::OpenPull { .. } => (None, format!("GitHub does not open the pull request: {why}")),
         _ => return Vec::new(),
     };
-    vec![Entry::NotPushed { why: NotPushed::Refused { reason } }]
+    vec![Entry::NotPushed { commit, why: NotPushed::Refused { reason } }]
 }
 
 fn is_courtesy(effect: &Effect) -> bool {

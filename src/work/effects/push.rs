@@ -5,7 +5,7 @@ use crate::{
     domain::{Entry, Fault, Repo, Sha, say, seeded, session::NotPushed},
     git::GitError,
     github::{Repository, Scope},
-    work::drive::Driver,
+    work::{drive::Driver, look},
 };
 use serde_json::json;
 use std::time::Duration;
@@ -30,17 +30,19 @@ impl Driver {
             let why = "the pull request stands in a merge queue".to_owned();
             return Err(Undone::Later(why, self.parts.settings.limits.settle));
         }
+        let not_pushed = |why| {
+            let entry = Entry::NotPushed { commit: Some(commit.clone()), why };
+            Undone::Never("not pushed".to_owned(), vec![entry])
+        };
         let mirror = self.parts.mirror(&self.state).await.map_err(Halt::from)?;
         if !mirror.has(std::slice::from_ref(commit)).await.map_err(Halt::from)? {
             let reason = "its commit is lost with the data folder that it was made in; ask again".to_owned();
-            let why = NotPushed::Refused { reason };
-            return Err(Undone::Never("the commit is lost".to_owned(), vec![Entry::NotPushed { why }]));
+            return Err(not_pushed(NotPushed::Refused { reason }));
         }
         if !self.may_still_ask(repository).await? {
             self.keep_unpushed(&mirror, commit).await?;
             let reason = "whoever asked for it has no write access any more".to_owned();
-            let why = NotPushed::Refused { reason };
-            return Err(Undone::Never("not pushed".to_owned(), vec![Entry::NotPushed { why }]));
+            return Err(not_pushed(NotPushed::Refused { reason }));
         }
         let mut remote = self.parts.remote(repository, Scope::Push).await?;
         let mut forbidden = Vec::new();
@@ -52,7 +54,6 @@ impl Driver {
                     .extend([repository.info().await?.default_branch, self.state.facts.base.branch.clone()]);
             }
         }
-        let not_pushed = |why| Undone::Never("not pushed".to_owned(), vec![Entry::NotPushed { why }]);
         let pushed = match expected.filter(|_| rewrites) {
             Some(expected) => mirror.push_rewritten(&remote, branch, expected, commit, &forbidden).await,
             None => mirror.push(&remote, branch, expected, commit, &forbidden).await,
@@ -70,10 +71,15 @@ impl Driver {
                 repository.forget_token(Scope::Push).await;
                 Err(Undone::Later(why, Duration::from_secs(1)))
             }
-            Err(GitError::Moved(Some(head))) => {
-                self.keep_unpushed(&mirror, commit).await?;
-                Err(not_pushed(NotPushed::Foreign { head }))
-            }
+            Err(GitError::Moved(Some(head))) => match look::moved(self, head.clone()).await? {
+                Some(found @ Entry::Found { .. }) => {
+                    Err(Undone::Never("rounds of ours stand there already".to_owned(), vec![found]))
+                }
+                _ => {
+                    self.keep_unpushed(&mirror, commit).await?;
+                    Err(not_pushed(NotPushed::Foreign { head }))
+                }
+            },
             Err(GitError::Moved(None)) => Err(Undone::Never("gone".to_owned(), vec![Entry::BranchDeleted])),
             Err(GitError::Refused(reason)) => {
                 self.keep_unpushed(&mirror, commit).await?;

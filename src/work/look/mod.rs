@@ -11,7 +11,7 @@ pub(super) use logs::Logs;
 use super::{
     Halt, Parts,
     drive::{After, Driver},
-    rules,
+    own, rules,
 };
 use crate::{
     domain::{
@@ -173,8 +173,7 @@ pub(super) async fn outside(driver: &mut Driver) -> Result<Option<Entry>, Halt> 
             return Ok(Some(Entry::Retargeted { base: live.base_branch }));
         }
         if facts.guest.is_some() {
-            let moved = live.head != *head;
-            return Ok(moved.then_some(Entry::HeadMoved { head: live.head, whose: Whose::Foreign }));
+            return if live.head == *head { Ok(None) } else { moved(driver, live.head).await };
         }
         conflicts = live.mergeable == Some(false) && live.head == *head && state.keeps_up();
     }
@@ -184,10 +183,20 @@ pub(super) async fn outside(driver: &mut Driver) -> Result<Option<Entry>, Halt> 
     if live == *head {
         return if conflicts { conflict(&repository, &state).await } else { Ok(None) };
     }
-    let mirror = parts.mirror(&state).await?;
-    let [base, _] = parts.fetch_branches(&mirror, &repository, &state).await?;
+    moved(driver, live).await
+}
+
+/// The branch is at `live`, which the session does not know: what follows from that. `None`: the base is not there.
+pub(super) async fn moved(driver: &Driver, live: Sha) -> Result<Option<Entry>, Halt> {
+    let (parts, state) = (&driver.parts, &driver.state);
+    let mirror = parts.mirror(state).await?;
+    let [base, _] = parts.fetch_branches(&mirror, &parts.repository(state), state).await?;
     let Some(base) = base else { return Ok(None) };
-    let whose = whose(&mirror, &live, head, &base).await?;
+    let session = (driver.lease.session, state);
+    if let Some(found) = own::found(parts, session, &mirror, (&base, &live)).await? {
+        return Ok(Some(found));
+    }
+    let whose = whose(state, &mirror, &live, &base).await?;
     Ok(Some(Entry::HeadMoved { head: live, whose }))
 }
 
@@ -198,11 +207,12 @@ async fn conflict(repository: &Repository, state: &State) -> Result<Option<Entry
     Ok(new.map(|base| Entry::Conflicted { base }))
 }
 
-/// Whose the commit is that stands on our branch where `ours` was.
-pub(super) async fn whose(mirror: &Mirror, live: &Sha, ours: &Sha, base: &Sha) -> Result<Whose, Halt> {
-    Ok(match mirror.is_clean_merge(live, ours, base).await? {
-        true => Whose::CleanMerge,
-        false => Whose::Foreign,
+/// Whose the commit is that stands on the branch where our head was, if it is none of ours. On a person's branch whatever
+/// they do is theirs.
+pub(super) async fn whose(state: &State, mirror: &Mirror, live: &Sha, base: &Sha) -> Result<Whose, Halt> {
+    Ok(match (&state.facts.head, &state.facts.guest) {
+        (Some(ours), None) if mirror.is_clean_merge(live, ours, base).await? => Whose::CleanMerge,
+        _ => Whose::Foreign,
     })
 }
 

@@ -1,5 +1,6 @@
 //! A round's change on its way out: the policy on the very tree to be pushed, the commit, the kept patch.
 
+use super::around::around;
 use crate::{
     domain::{
         Sha, State,
@@ -10,7 +11,7 @@ use crate::{
     },
     git::{Merged, Mirror, Signature},
     store::Lease,
-    work::{Halt, Parts, drive::Driver, journal::loose},
+    work::{Halt, Parts, drive::Driver, journal::loose, own},
 };
 
 /// What a round changes, seen from the host.
@@ -54,7 +55,7 @@ pub(super) struct Said {
 }
 
 /// What the policy says of a tree.
-pub(super) enum Ruled {
+pub(in crate::work) enum Ruled {
     Pass(Vec<Flag>, Box<Survey>),
     Refuse(Vec<String>),
 }
@@ -110,14 +111,7 @@ impl Change {
                 return Ok(Ruled::Refuse(why.collect()));
             }
         }
-        let settings = &self.parts.settings;
-        let before = self.before().await?;
-        let files = self.mirror.diff(&before, tree, &loose(&settings.limits)).await?;
-        let around = self.around((&before, tree), &files).await?;
-        Ok(match rule(&files, &around, &settings.rules, &settings.limits, &settings.own_secrets()) {
-            Ruling::Pass { flags } => Ruled::Pass(flags, Box::new(survey(&files))),
-            Ruling::Refuse { reasons } => Ruled::Refuse(reasons),
-        })
+        ruled(&self.parts, &self.mirror, &self.before().await?, tree).await
     }
 
     /// The tree that the policy compares with. On our own branch it is the base: what an earlier round weakened stays in
@@ -176,8 +170,7 @@ impl Change {
         let at = self.parts.store.now().await?;
         let app = self.parts.app().await?;
         let bot = self.parts.repository(&self.state).bot().await?;
-        let name = bot.login.clone();
-        let email = format!("{}+{name}@users.noreply.github.com", bot.id);
+        let (name, email) = (bot.login.clone(), own::address(&bot));
         let session = self.lease.session.short();
         let context = crate::work::show::context(&self.parts, app, &self.state, &session, None);
         let message = say::commit(&self.state, summary, &context);
@@ -195,4 +188,20 @@ impl Change {
         }
         Ok(())
     }
+}
+
+/// What the policy says of what lies between two trees.
+pub(in crate::work) async fn ruled(
+    parts: &Parts,
+    mirror: &Mirror,
+    before: &Sha,
+    tree: &Sha,
+) -> Result<Ruled, Halt> {
+    let settings = &parts.settings;
+    let files = mirror.diff(before, tree, &loose(&settings.limits)).await?;
+    let around = around(parts, mirror, (before, tree), &files).await?;
+    Ok(match rule(&files, &around, &settings.rules, &settings.limits, &settings.own_secrets()) {
+        Ruling::Pass { flags } => Ruled::Pass(flags, Box::new(survey(&files))),
+        Ruling::Refuse { reasons } => Ruled::Refuse(reasons),
+    })
 }

@@ -24,7 +24,7 @@ use crate::domain::{
     session::{Ending, Job, Outcome, RoundEnd, Spent},
 };
 use crate::store::Place;
-pub(super) use change::{Change, Merge};
+pub(super) use change::{Change, Merge, Ruled, ruled};
 use futures::future::{MaybeDone, maybe_done};
 use open::{Opening, Round};
 use start::{Start, daily_budget, start_point};

@@ -34,12 +34,14 @@ pub(super) async fn start_point(driver: &mut Driver) -> Result<Start, Halt> {
         return Ok(Start::Entry(Box::new(Entry::CannotBegin { outcome: Outcome::CannotBegin { why } })));
     };
     Ok(match (state.facts.head.clone(), live) {
-        (None, _) => Start::At { start: base.clone(), base },
+        (None, None) => Start::At { start: base.clone(), base },
         (Some(_), None) => Start::Entry(Box::new(Entry::BranchDeleted)),
         (Some(head), Some(live)) if head == live => Start::At { base, start: live },
-        (Some(head), Some(live)) => {
-            let whose = look::whose(&mirror, &live, &head, &base).await?;
-            Start::Entry(Box::new(Entry::HeadMoved { head: live, whose }))
-        }
+        (None, Some(live)) => match look::moved(driver, live).await? {
+            Some(found @ Entry::Found { .. }) => Start::Entry(Box::new(found)),
+            // Somebody else's branch of that name: the push will say so.
+            _ => Start::At { start: base.clone(), base },
+        },
+        (Some(_), Some(live)) => Start::Entry(Box::new(look::moved(driver, live).await?.ok_or(Halt::Empty)?)),
     })
 }

@@ -3,6 +3,7 @@
 mod acknowledged;
 mod edge;
 mod load;
+mod pull;
 mod recorder;
 mod sender;
 mod storm;

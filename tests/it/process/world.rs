@@ -22,7 +22,11 @@ const REPO: &str = "acme/calendar";
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// Of each reply of the model so many: a killed server asks again.
-const REPLIES: usize = 400;
+const REPLIES: usize = 1000;
+
+/// What a day of work costs of GitHub's hourly limit is spent here in minutes: without this the long runs would wait for the
+/// next hour.
+const RATE_LIMIT: &str = "100000";
 
 /// What CI runs on every commit.
 const CHECK: &str =
@@ -74,7 +78,22 @@ pub(super) struct Machine {
     /// Servers run under a recorder of whom they speak to, that writes there.
     recorded: Option<PathBuf>,
     folder: TempDir,
+    settings: Settings,
     emulator: Child,
+}
+
+/// What differs from one test to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    /// Sandboxes are containers, not folders.
+    pub(super) docker: bool,
+    /// Deliveries are read from GitHub's list.
+    pub(super) pull: bool,
+}
+
+impl Settings {
+    /// Folders, and webhooks.
+    pub(super) const USUAL: Self = Self { docker: false, pull: false };
 }
 
 /// Lines that a process wrote.
@@ -89,7 +108,13 @@ pub(super) struct Server {
 impl Machine {
     /// Both run; each reply of the model takes as long as said.
     pub(super) async fn start(delay: impl Fn(Play) -> Duration) -> Self {
+        Self::start_with(Settings::USUAL, delay).await
+    }
+
+    /// The same with settings of its own.
+    pub(super) async fn start_with(settings: Settings, delay: impl Fn(Play) -> Duration) -> Self {
         let mut machine = Self::without_server(delay).await;
+        machine.settings = settings;
         machine.configure(ALONE, None).await;
         machine.serve().await;
         machine
@@ -101,14 +126,16 @@ impl Machine {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let mut emulator = program();
-        emulator.args(["emulator", "--listen", "127.0.0.1:0", "--log"]).arg(folder.path().join("log"));
+        emulator
+            .args(["emulator", "--listen", "127.0.0.1:0", "--rate-limit", RATE_LIMIT, "--log"])
+            .arg(folder.path().join("log"));
         let mut emulator = emulator.spawn().unwrap();
         let first = until_line(emulator.stdout.take().unwrap(), Arc::default(), |line| {
             line.strip_prefix("listening on ").map(str::to_owned)
         });
         let github = first.await;
-        let machine =
-            Self { client, github, server: None, log: Arc::default(), recorded: None, folder, emulator };
+        let (server, log, settings, recorded) = (None, Log::default(), Settings::USUAL, None);
+        let machine = Self { client, github, server, log, recorded, folder, settings, emulator };
         machine.prepare(delay).await;
         machine
     }
@@ -161,6 +188,7 @@ impl Machine {
                 data_dir = "{data}"
                 [server]
                 listen = "127.0.0.1:0"
+                pull = {pull}
                 [github]
                 api_url = "{github}"
                 web_url = "{github}"
@@ -168,7 +196,7 @@ impl Machine {
                 private_key_file = "{key}"
                 webhook_secret_file = "{secret}"
                 [sandbox]
-                kind = "local"
+                kind = "{kind}"
                 [model]
                 url = "{github}/v1/"
                 key = "key"
@@ -181,6 +209,8 @@ impl Machine {
             "#,
             database = database.unwrap_or(&own),
             data = at(name),
+            pull = self.settings.pull,
+            kind = if self.settings.docker { "docker" } else { "local" },
             github = self.github,
             id = app["app_id"],
             key = at("app.pem"),
@@ -193,7 +223,9 @@ impl Machine {
     /// Starts the server; webhooks go there from now on.
     pub(super) async fn serve(&mut self) {
         let server = self.start_server(ALONE).await;
-        self.deliver_to(&server).await;
+        if !self.settings.pull {
+            self.deliver_to(&server).await;
+        }
         self.server = Some(server);
     }
 
@@ -304,6 +336,14 @@ impl Machine {
 
     /// Sandboxes of the server under a name.
     pub(super) fn sandboxes_of(&self, name: &str) -> usize {
+        if self.settings.docker {
+            let mut ask = std::process::Command::new("docker");
+            let ours = format!("label=io.fixpoint.instance={}", fixpoint::app::instance(&self.file(name)));
+            let output =
+                ask.args(["ps", "--all", "--quiet", "--filter", &ours]).output().expect("docker runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            return output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+        }
         std::fs::read_dir(self.file(name).join("sandboxes")).map_or(0, Iterator::count)
     }
 

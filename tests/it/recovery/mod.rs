@@ -5,6 +5,7 @@
 
 mod killed;
 mod readback;
+mod restored;
 mod seeded;
 mod twice;
 mod world;
@@ -13,8 +14,11 @@ mod zombie;
 use futures::stream::{self, StreamExt as _};
 use world::{Case, Process, Wish};
 
-/// Stories told side by side: much of their time is waiting.
-const TOGETHER: usize = 2;
+/// Stories told side by side: most of their time is waiting, each takes three seconds of a processor. In the long form two
+/// tests do this at once.
+fn together() -> usize {
+    if long() { 6 } else { 2 }
+}
 
 /// What everybody sees at the end.
 const STORY: &str = "\
@@ -40,7 +44,7 @@ const LIVES: [u64; 8] = [1, 2, 4, 8, 16, 32, 64, 64];
 async fn all<F: Future<Output = Result<(), String>>>(tellings: impl IntoIterator<Item = F>) {
     let begun = std::time::Instant::now();
     let (mut told, mut wrong) = (0, Vec::new());
-    let mut tellings = std::pin::pin!(stream::iter(tellings).buffer_unordered(TOGETHER));
+    let mut tellings = std::pin::pin!(stream::iter(tellings).buffer_unordered(together()));
     while let Some(ended) = tellings.next().await {
         told += 1;
         if let Err(why) = ended {
