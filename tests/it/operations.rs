@@ -223,20 +223,18 @@ async fn a_backup_that_is_older_than_the_push_doubles_nothing() {
     t.settle().await;
     let pushed = t.pull();
     assert!(t.phases().await.ends_with("watching"), "{}", t.phases().await);
+    let asked = t.github.model().shown().len();
     t.restore(&copy).await;
-    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
     t.settle().await;
-    // Whose the commit on the branch is nobody knows any more, so it stands, and a person says how to go on.
-    assert!(t.phases().await.ends_with("resting(stood_down)"), "{}", t.phases().await);
-    assert!(
-        t.said()[0].contains("stands"),
-        "the comment that was found is brought up to date: {:?}",
-        t.said()
-    );
+    // The commit on the branch names this session and its round: it is taken up as it stands.
+    assert!(t.phases().await.ends_with("working(1) → watching"), "{}", t.phases().await);
+    assert_eq!(t.github.model().shown().len(), asked, "no round is run twice");
     assert_eq!(t.github.branches(&t.repo).unwrap().len(), 2, "one branch of ours");
     assert_eq!(t.github.pulls(&t.repo).unwrap().len(), 1, "one pull request");
     let branch = t.github.branch(&t.repo, &pushed.head_branch).unwrap();
-    assert!(branch.is_some(), "what was pushed stands");
+    assert_eq!(branch, Some(pushed.head_sha), "what was pushed stands");
+    t.ci_passes().await;
+    assert!(t.phases().await.ends_with("watching → resting(green)"), "{}", t.phases().await);
     let status = t.said().iter().filter(|said| !said.starts_with('@')).count();
     assert_eq!(status, 1, "one status comment: {:?}", t.said());
     t.model_plays([write("src/sum.sh", "echo $(($2 + $1))\n"), finish("Add the other way round")]);
