@@ -1,5 +1,5 @@
 //! Mistakes made on purpose: each is caught in the story that provokes it, by what the checker says of the emulator's log;
-//! the last two, which show nowhere in it, by what is left. Without the mistake the same stories are told in silence.
+//! three, which show nowhere in it, by what is left. Without the mistake the same stories are told in silence.
 
 use super::{Case, Wish, long, world::REPO, zombie};
 use crate::support::there_is;
