@@ -43,7 +43,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
     let mut secrets = vec![key.clone()];
     secrets.extend(github.webhook_secret.clone());
     secrets.extend(config.model.key.clone());
-    secrets.extend(config.egress.credentials.iter().map(|given| given.value().clone()));
+    secrets.extend(config.egress.credentials.iter().flat_map(config::Credential::secrets));
     Ok(Settings {
         listen: config.server.listen.to_string(),
         database: config.database.expose_secret().to_owned(),

@@ -48,6 +48,13 @@ impl Credential {
         &self.value
     }
 
+    /// What must be seen nowhere: all of it, and a password also by itself.
+    pub fn secrets(&self) -> impl Iterator<Item = SecretString> {
+        let password = self.basic_file.as_ref().and_then(|_| self.value.expose_secret().split_once(':'));
+        let password = password.map(|(_, password)| password).filter(|password| password.len() >= SHORTEST);
+        [self.value.clone()].into_iter().chain(password.map(SecretString::from))
+    }
+
     /// Reads its file.
     pub(super) fn read(&mut self) -> Result<(), ConfigError> {
         let files = [

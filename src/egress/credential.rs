@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{ACCEPT_ENCODING, AUTHORIZATION},
+    header::{ACCEPT_ENCODING, AUTHORIZATION, IF_RANGE, RANGE},
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
@@ -95,6 +95,9 @@ impl Credential {
     pub(super) fn put(&self, headers: &mut HeaderMap) {
         headers.insert(self.header.clone(), self.value.clone());
         headers.remove(ACCEPT_ENCODING);
+        // Piece by piece it could be shown without being seen.
+        headers.remove(RANGE);
+        headers.remove(IF_RANGE);
     }
 
     pub(super) fn echo(&self) -> Echo {

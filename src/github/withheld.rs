@@ -3,7 +3,7 @@
 //! Where words come from is looked at before (a change, what an agent says of it). Here is what was not thought of: a path
 //! in a reason, a name in a table, a line of a log.
 
-use crate::domain::{Fault, policy::Secrets, seeded};
+use crate::domain::{Fault, policy::Secrets, say, seeded};
 use serde_json::Value;
 
 /// What stands in place of a text that holds one.
@@ -19,6 +19,10 @@ pub(super) fn without(secrets: &Secrets, body: &Value) -> Value {
             tracing::error!(
                 "a text that was to be written to GitHub held a secret of fixpoint's own; it was left out"
             );
+            if say::is_sealed(text) {
+                // Sealed anew, so that it is known again as ours.
+                return Value::from(say::sealed(INSTEAD));
+            }
             let mark = text.rfind(MARK).map_or("", |at| &text[at..]);
             let mark = if secrets.are_in(mark.as_bytes()) { "" } else { mark };
             Value::from(format!("{INSTEAD}{mark}"))

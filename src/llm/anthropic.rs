@@ -151,6 +151,11 @@ impl Stream {
         Said { parts, usage, cut: true, filtered: false }
     }
 
+    /// Was it said why it ended?
+    pub(super) fn is_whole(&self) -> bool {
+        self.stop.is_some()
+    }
+
     /// What was said; `None` when the stream ended before its end.
     pub(super) fn said(self) -> Option<Said> {
         let stop = self.stop?;

@@ -15,9 +15,9 @@ const OPEN: &str = "SELECT guid, event, body, at FROM deliveries WHERE fate IS N
 const ONE: &str = "SELECT guid, event, body, at, fate, reason FROM deliveries WHERE guid = $1";
 const SETTLE: &str = "UPDATE deliveries SET fate = $2, reason = $3 WHERE guid = $1 AND fate IS NULL";
 const KNOWN: &str = "SELECT count(*) FROM deliveries WHERE guid = $1";
-/// The comment has one session at a time.
+/// The comment has one session at a time, and so has the label that tells people to look at it.
 const TAKE_OVER: &str =
-    "UPDATE shown SET session = $1 WHERE session = $2 AND thing IN ('status', 'status-url')";
+    "UPDATE shown SET session = $1 WHERE session = $2 AND thing IN ('status', 'status-url', 'needs-human')";
 const SUBJECT: &str = "INSERT INTO subjects (key, at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
 /// The words of [`Fate::Ignored`] for a subject that came before.

@@ -82,9 +82,11 @@ pub(super) async fn unknown(
     (base, live): (&Sha, &Sha),
 ) -> Result<Vec<Pushed>, Halt> {
     let mut known = vec![base];
-    if let Some(head) = &state.facts.head
-        && mirror.has(std::slice::from_ref(head)).await?
-    {
+    if let Some(head) = &state.facts.head {
+        if !mirror.has(std::slice::from_ref(head)).await? {
+            // The branch is fetched: a head that did not come along is no part of it, so it was put back by somebody.
+            return Ok(Vec::new());
+        }
         known.push(head);
     }
     let mut log = mirror.log(&known, live).await?;
@@ -107,8 +109,9 @@ pub(super) async fn found(
     let rounds = unknown(parts, (session, state), mirror, (base, live)).await?;
     let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return Ok(None) };
     let start = last.parent.clone().unwrap_or_else(|| base.clone());
-    let base = match &state.facts.base.sha {
-        Some(known) => known.clone(),
+    // The base as it was last taken in.
+    let base = match mirror.merge_base(base, &last.commit).await? {
+        Some(taken_in) => taken_in,
         None => first.parent.clone().unwrap_or_else(|| base.clone()),
     };
     let before = mirror.tree_of(if state.facts.guest.is_some() { &start } else { &base }).await?;

@@ -1,11 +1,14 @@
 //! The program's stream of events, read as far as it is needed and not an inch further: what is not understood is passed
 //! over. Source: Claude Code's documentation, "Output formats"; tried with 2.1.332.
 
-use crate::agent::caps;
+use crate::{agent::caps, domain::text::is_crowded};
 use serde_json::{Value, json};
 
 /// Results in one event: as many as a reply has calls, and more.
 const RESULTS: usize = 64;
+
+/// Values in an event, counted as [`is_crowded`] does: a long file that was read has fewer.
+const VALUES: usize = 1 << 20;
 
 /// What an event tells.
 #[derive(Debug, PartialEq)]
@@ -39,6 +42,9 @@ pub(super) struct Last {
 
 /// Reads a line.
 pub(super) fn read(line: &[u8]) -> Event {
+    if is_crowded(line, VALUES) {
+        return Event::Other;
+    }
     let Ok(event) = serde_json::from_slice::<Value>(line) else { return Event::Other };
     match event["type"].as_str() {
         Some("user") => {

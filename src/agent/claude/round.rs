@@ -149,6 +149,7 @@ impl Round<'_> {
     /// Runs the program on one conversation.
     async fn talk(&mut self, conversation: Conversation, text: &str) -> Result<Talk, End> {
         let mut open = self.gateway.open();
+        self.until = self.deadline;
         let system = prompt::system(self.turn, self.sandbox.workspace());
         let system =
             format!("{system}\n\n`finish` is your tool `{FINISH}`: it takes what is said here of `finish`.");
@@ -162,7 +163,7 @@ impl Round<'_> {
         say(&mut input, text).await;
         let mut lines = Lines::new(stdout);
         let (mut status, mut silent) = (None, false);
-        while !(silent && status.is_some()) {
+        while !(silent && status.is_some()) || open.is_asking() {
             let step = tokio::select! {
                 heard = open.heard() => Step::Heard(heard),
                 next = lines.next(), if !silent => Step::Next(next),
@@ -180,6 +181,13 @@ impl Round<'_> {
                     status = Some(ended.map_err(|error| unusable(&error))?);
                     self.until = self.until.min(Instant::now() + LINGER);
                 }
+                // A reply under way is paid for all the same, and after a last word it may answer what was said late.
+                Step::Late if (status.is_some() || self.last.is_some()) && self.waits_for(&open) => {
+                    if status.is_some() {
+                        open.close();
+                    }
+                    self.until = self.deadline.min(Instant::now() + LINGER);
+                }
                 Step::Late if status.is_some() || self.last.is_some() => break,
                 Step::Late => return Err(self.late()),
             }
@@ -193,6 +201,11 @@ impl Round<'_> {
             Some(last) => Err(self.broken(&format!("could not go on: {}", shown(&last.text, &complaint)))),
             None => Err(self.broken(&died(status.unwrap_or_default(), &complaint))),
         }
+    }
+
+    /// Is a question being asked, and is there time for its reply?
+    fn waits_for(&self, open: &Open) -> bool {
+        open.is_asking() && Instant::now() < self.deadline
     }
 
     /// It ended without having asked anything.
@@ -236,7 +249,7 @@ impl Round<'_> {
                 self.tell(notes, input).await
             }
             // Work that is done is not thrown away for it: the program may say so, and asks nothing more.
-            Err(stop @ (Stop::Budget(_) | Stop::Limit(_))) if ends => {
+            Err(stop @ (Stop::Budget(_) | Stop::Limit(_))) if ends || self.last.is_some() => {
                 open.close();
                 let _ = go_on.send(());
                 self.until = self.deadline.min(Instant::now() + QUIET);

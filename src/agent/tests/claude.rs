@@ -246,9 +246,14 @@ async fn a_conversation_goes_on_in_the_next_round_and_begins_anew_where_it_is_no
                     assert_eq!(cli.conversation(), id);
                     assert_eq!(cli.kept.lock().unwrap()[&id], b"its own words");
                     if !known {
+                        // As long as a container takes for it.
+                        tokio::time::sleep(std::time::Duration::from_millis(700)).await;
                         cli.prints(&json!({ "type": "result", "subtype": "error_during_execution", "is_error": true })).await;
                         return 1;
                     }
+                }
+                if !known {
+                    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
                 }
                 let heard = cli.hears().await;
                 assert!(heard.contains("CI is red") && heard.contains("hurry"), "{heard}");

@@ -14,6 +14,12 @@ pub const ATTRIBUTES: &str = ".gitattributes";
 /// A pointer is never longer. Source: git-lfs, "spec.md".
 const POINTER: usize = 1_024;
 
+/// Bytes of a line that is read; git itself reads twice as much. Source: git's `gitattributes`.
+const LINE: usize = 1_024;
+
+/// Bytes of all patterns together: each is made into a machine many times its size.
+const PATTERNS: usize = 64 << 10;
+
 /// How a pointer begins, today and before the project had its name. Source: git-lfs, "spec.md".
 const VERSIONS: [&[u8]; 2] =
     [b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"];
@@ -38,7 +44,8 @@ impl Tracked {
         // The nearest speaks last.
         files.sort_by_key(|(folder, _)| folder.split('/').filter(|name| !name.is_empty()).count());
         let macros = macros(&files);
-        Self(files.iter().flat_map(|(folder, text)| rules(folder, text, &macros)).collect())
+        let mut room = PATTERNS;
+        Self(files.iter().flat_map(|(folder, text)| rules(folder, text, &macros, &mut room)).collect())
     }
 
     /// Is this path kept in LFS?
@@ -67,11 +74,11 @@ fn macros(files: &[(&str, &str)]) -> BTreeSet<String> {
     with_filter.collect()
 }
 
-fn rules(folder: &str, text: &str, macros: &BTreeSet<String>) -> Vec<Rule> {
+fn rules(folder: &str, text: &str, macros: &BTreeSet<String>, room: &mut usize) -> Vec<Rule> {
     let folder = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-    let rule = |line: &str| {
+    let mut rule = |line: &str| {
         let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', '[']) {
+        if line.len() > LINE || line.is_empty() || line.starts_with(['#', '[']) {
             return None;
         }
         let (pattern, words) = pattern(line)?;
@@ -83,12 +90,13 @@ fn rules(folder: &str, text: &str, macros: &BTreeSet<String>) -> Vec<Rule> {
             other if macros.contains(other) => Some(true),
             other => macros.contains(other.strip_prefix(['-', '!'])?).then_some(false),
         })?;
+        *room = room.checked_sub(pattern.len())?;
         let by_name = !pattern.contains('/');
         let mut glob = GlobBuilder::new(pattern.trim_start_matches('/'));
         let matches = glob.literal_separator(true).backslash_escape(true).build().ok()?.compile_matcher();
         Some(Rule { folder: folder.clone(), matches, by_name, is_lfs })
     };
-    text.lines().filter_map(rule).collect()
+    text.lines().filter_map(&mut rule).collect()
 }
 
 /// A line's pattern, which stands in quotes where it holds spaces, and the rest.
@@ -107,7 +115,11 @@ fn is_pointer(content: &[u8]) -> bool {
 /// Why a change to a file is not pushed, where it is kept in LFS before or after it.
 pub(super) fn reason(file: &FileDiff, before: &Tracked, after: &Tracked) -> Option<String> {
     let is_file = file.new_mode.is_some_and(|mode| mode & 0o170_000 == 0o100_000);
-    if !is_file || (file.old == file.new && file.old_mode.is_some()) {
+    // An empty file is its own pointer.
+    if !is_file
+        || file.new.as_ref().is_some_and(Vec::is_empty)
+        || (file.old == file.new && file.old_mode.is_some())
+    {
         return None;
     }
     let pointer = |side: &Option<Vec<u8>>| side.as_deref().is_some_and(is_pointer);
@@ -149,6 +161,15 @@ mod tests {
     }
 
     #[test]
+    fn patterns_without_end_are_passed_over() {
+        let long = format!("{} filter=lfs\n*.png filter=lfs\n", "?".repeat(500_000));
+        assert!(Tracked::of([("", long.as_str())]).holds("a.png"));
+        let many: String = (0..40_000).map(|n| format!("{n}?[!a]{{b,c}}* filter=lfs\n")).collect();
+        assert!(Tracked::of([("", many.as_str())]).0.len() < 10_000);
+        assert!(Tracked::of([("", format!("{} filter=lfs\n", "[!é]".repeat(200)).as_str())]).0.len() < 2);
+    }
+
+    #[test]
     fn f34_content_of_a_file_in_lfs_is_refused_and_nothing_else() {
         let tracked = Tracked::of([("", "*.png filter=lfs\n")]);
         let none = Tracked::default();
@@ -173,6 +194,7 @@ mod tests {
         let moved =
             FileDiff { old_path: Some("a.png".into()), ..file("b.png", Some(POINTER), Some(POINTER)) };
         assert!(!refused(&moved, &tracked, &tracked), "renamed");
+        assert!(!refused(&file("art/.gitkeep.png", None, Some("")), &tracked, &tracked), "empty");
         assert!(!refused(&file("a.rs", Some("x"), Some("y")), &tracked, &tracked));
     }
 }

@@ -14,6 +14,12 @@ pub const MOST_ORDERS: usize = 2_000;
 /// Of one of them so many bytes are read; longer ones are not written by hand.
 pub const ORDER: usize = 512 << 10;
 
+/// Bytes of all of them together, and scripts at the top: with more every such script counts.
+const MOST: (usize, usize) = (4 << 20, 50);
+
+/// Bytes of a word that are looked at; no file has a longer name.
+const WORD: usize = 256;
+
 /// What stands beside a name in a command that is put together at run time: patterns, variables, expressions.
 const MADE: [char; 7] = ['*', '?', '$', '{', '}', '[', ']'];
 
@@ -37,10 +43,14 @@ impl Orders {
         files: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
         besides: Option<&str>,
     ) -> Self {
-        let (mut scripts, mut has_ci) = (Vec::new(), besides.is_some());
+        let (mut scripts, mut has_ci, mut bytes) = (Vec::new(), besides.is_some(), 0);
         let mut texts: Vec<String> = besides.map(str::to_ascii_lowercase).into_iter().collect();
         for (path, text) in files {
             let Some(text) = text else { return Self(None) };
+            bytes += text.len();
+            if bytes > MOST.0 || scripts.len() >= MOST.1 {
+                return Self(None);
+            }
             has_ci |= paths::is_of_ci(path);
             match paths::is_top_script(path) {
                 true => scripts.push((path.to_ascii_lowercase(), text.to_ascii_lowercase())),
@@ -90,25 +100,30 @@ fn is_named(text: &str, name: &str) -> bool {
     })
 }
 
-/// A word with this ending whose name is known only when it runs.
+/// A word with this ending whose name is known only when it runs; one that is too long to be a name is in doubt.
 fn made_up(text: &str, ending: &str) -> bool {
     text.match_indices(ending).any(|(at, _)| {
-        if is_filter(text, at) {
+        let begin = text.floor_char_boundary(at.saturating_sub(WORD));
+        let before = &text[begin..at];
+        let parts = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ';' | '(');
+        if begin > 0 && !before.contains(parts) {
+            return true;
+        }
+        if is_filter(before, &text[at..text.ceil_char_boundary((at + WORD).min(text.len()))]) {
             return false;
         }
-        let word = text[..at]
-            .rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '=' | ';' | '('))
-            .next();
         // What only its folder hides (`$dir/build.sh`) has its name in sight.
+        let word = before.rsplit(parts).next();
         word.and_then(|word| word.rsplit(['/', '\\']).next()).is_some_and(|name| name.contains(MADE))
     })
 }
 
 /// An item of a list that is a pattern and nothing else, as `paths:` of a workflow has them: it says when, not what.
-fn is_filter(text: &str, at: usize) -> bool {
-    let begins = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let line = text[begins..].lines().next().unwrap_or_default().trim();
-    line.strip_prefix("- ").is_some_and(|item| item.contains('*') && !item.contains(char::is_whitespace))
+fn is_filter(before: &str, after: &str) -> bool {
+    let begin = before.rsplit('\n').next().unwrap_or_default();
+    let line = format!("{begin}{}", after.lines().next().unwrap_or_default());
+    let item = line.trim().strip_prefix("- ");
+    item.is_some_and(|item| item.contains('*') && !item.contains(char::is_whitespace))
 }
 
 /// Runs whatever there is: `find . -type f -exec sh {} \;`, `run-parts .`.
@@ -189,6 +204,8 @@ mod tests {
         assert!(runs(&[(CI, "run: find . -name x -exec sh {} +")], "pager.sh"));
         assert!(runs(&[("Makefile", "all:\n\ttrue\n")], "pager.sh"), "its CI stands elsewhere");
         assert!(Orders::default().name("pager.sh"));
+        let endless = ".sh".repeat(170_000);
+        assert!(runs(&[(CI, "run: true"), ("Makefile", &endless)], "pager.sh"), "no file has such a name");
         assert!(
             Orders::of([(CI, Some("run: true")), ("Makefile", None)], None).name("pager.sh"),
             "not all was read"

@@ -26,7 +26,7 @@ pub use observed::{KINDS, observed, upshot};
 pub use pull::pull;
 pub use remark::awaiting_approval;
 pub use review::{line_comment, reply, review};
-pub use seal::{renewed, sealed};
+pub use seal::{is_sealed, renewed, sealed};
 pub use second::{PERSONS_OWN, SECOND_PERSON, second_person};
 
 use crate::domain::{Limits, State, Timestamp, policy::Survey, text};

@@ -17,6 +17,13 @@ pub fn sealed(text: &str) -> String {
     format!("{text}\n\n{BEGIN}{}{END}", hash(text))
 }
 
+/// Does a text of ours end with a seal?
+pub fn is_sealed(text: &str) -> bool {
+    text.trim_end()
+        .rsplit_once(BEGIN)
+        .is_some_and(|(_, rest)| rest.split_once(END).is_some_and(|(_, more)| more.is_empty()))
+}
+
 /// What is to stand where `live` stands: `text` with its seal, and below it what people wrote below ours. Where they
 /// changed ours, or took it away, `live` stands.
 pub fn renewed(live: &str, text: &str) -> String {

@@ -246,7 +246,7 @@ impl Next<'_> {
             self.found_one(round);
         }
         let facts = self.facts();
-        facts.base.sha.get_or_insert(base);
+        facts.base.sha = Some(base);
         facts.start = Some(start);
         (facts.flags, facts.survey) = (flags, Some(survey));
         facts.rewrites = false;

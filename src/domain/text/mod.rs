@@ -3,6 +3,7 @@
 
 mod chars;
 mod clean;
+mod crowded;
 mod cut;
 mod hidden;
 mod meant;
@@ -12,6 +13,7 @@ mod short;
 
 pub use chars::terminal;
 pub use clean::Clean;
+pub use crowded::is_crowded;
 pub use cut::{BODY_LIMIT, cut};
 pub use meant::meant;
 pub use outgoing::{harmless, harmless_plain};

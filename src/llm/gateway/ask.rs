@@ -4,6 +4,7 @@
 //! files by address), and whatever costs more than the price list says.
 
 use super::answer::Refused;
+use crate::domain::text::is_crowded;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode,
     header::{AUTHORIZATION, CONTENT_ENCODING},
@@ -36,8 +37,11 @@ const FIELDS: [&str; 16] = [
 const TOOLS: [&str; 5] = ["custom", "bash_", "text_editor_", "memory_", "tool_search_tool_"];
 
 /// Marks of trial features that do not pass, by their beginning: they let the provider reach out, or change the price.
-const MARKS: [&str; 7] =
-    ["mcp-client", "code-execution", "files-api", "web-", "skills", "fast-mode", "context-1m"];
+const MARKS: [&str; 8] =
+    ["mcp-client", "code-execution", "files-api", "web-", "skills", "fast-mode", "context-1m", "compact-"];
+
+/// Values in a question, counted as [`is_crowded`] does: a conversation of a million tokens of code has fewer.
+const VALUES: usize = 1 << 21;
 
 /// The one header that passes.
 const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -87,6 +91,9 @@ pub(super) fn read<B: AsRef<[u8]>>(request: &Request<B>, model: &str) -> Result<
     }
     let bytes = request.body().as_ref();
     let invalid = |why: &str| Refused::new(StatusCode::BAD_REQUEST, why);
+    if is_crowded(bytes, VALUES) {
+        return Err(Refused::new(StatusCode::PAYLOAD_TOO_LARGE, "a question of so many parts is not asked"));
+    }
     let Ok(Value::Object(given)) = serde_json::from_slice(bytes) else {
         return Err(invalid("a question is a JSON object"));
     };
@@ -119,6 +126,10 @@ fn taken_down(given: Map<String, Value>, model: &str) -> Result<Value, Refused> 
     let mut body = Map::from_iter([("model".to_owned(), json!(model))]);
     body.extend(given.into_iter().filter(|(name, _)| FIELDS.contains(&name.as_str())));
     let mut body = Value::Object(body);
+    if let Some(edits) = body.pointer_mut("/context_management/edits").and_then(Value::as_array_mut) {
+        // Summaries that the provider writes by itself are charged beside what a reply says it used.
+        edits.retain(|edit| edit["type"].as_str().is_some_and(|kind| kind.starts_with("clear_")));
+    }
     tidy(&mut body)?;
     Ok(body)
 }

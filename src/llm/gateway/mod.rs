@@ -28,6 +28,9 @@ use tokio_util::sync::CancellationToken;
 /// How often a run may have tokens counted: it costs nothing, but a provider limits that too.
 const COUNTS: u32 = 1_000;
 
+/// How many questions of a run the provider may refuse: a loop of them costs nothing, but it stands against the operator's key.
+const REFUSALS: u32 = 100;
+
 /// A body as it is answered with.
 pub type Body = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -80,6 +83,8 @@ struct Desk {
     /// Whose question is being asked.
     turn: Arc<tokio::sync::Mutex<()>>,
     counts: AtomicU32,
+    /// Questions that the provider did not take.
+    refusals: AtomicU32,
     over: CancellationToken,
 }
 
@@ -123,6 +128,7 @@ impl Gateway {
             tell,
             turn: Arc::default(),
             counts: AtomicU32::new(0),
+            refusals: AtomicU32::new(0),
             over: CancellationToken::new(),
         });
         let before = self.lock().replace(desk.clone());
@@ -139,7 +145,7 @@ impl Gateway {
             let gateway = gateway.clone();
             Box::pin(async move {
                 gateway.answer(request).await.unwrap_or_else(|refused| {
-                    tracing::info!(status = %refused.status, why = refused.why, "the gateway refused the sandbox");
+                    tracing::debug!(status = %refused.status, why = refused.why, "the gateway refused the sandbox");
                     refused.response()
                 })
             })
@@ -152,6 +158,10 @@ impl Gateway {
         // Who hangs up while it waits for its turn is not asked for. Afterwards its reply is paid for all the same: the work
         // goes on by itself.
         let turn = desk.turn.clone().lock_owned().await;
+        if !self.lock().as_ref().is_some_and(|open| Arc::ptr_eq(open, &desk)) {
+            // It was closed meanwhile: what the reply before used up is not overrun by those who waited.
+            return Err(Refused::closed());
+        }
         let (head, answered) = oneshot::channel();
         tokio::spawn(async move {
             let work = relay::serve(&self.remote, &desk, &request, head);
@@ -173,6 +183,11 @@ impl Open {
             Some(heard) => heard,
             None => std::future::pending().await,
         }
+    }
+
+    /// Is a question being asked?
+    pub fn is_asking(&self) -> bool {
+        self.desk.turn.try_lock().is_err()
     }
 
     /// Takes no further question; what is under way comes to its end.
@@ -198,6 +213,11 @@ impl Desk {
             true => Ok(()),
             false => Err(Refused::busy("tokens were counted often enough in this run")),
         }
+    }
+
+    /// May the provider refuse one more?
+    fn refuses(&self) -> bool {
+        self.refusals.fetch_add(1, Ordering::Relaxed) < REFUSALS
     }
 
     /// Has a reply written down; gives whether its end may be handed over.

@@ -55,7 +55,7 @@ pub(super) async fn serve(
         Err(error) => {
             let _ = head.send(Err(Refused::of(&error)));
             let heard = match error {
-                ModelError::TooLong(_) | ModelError::Invalid(_) => Heard::Refused(error),
+                ModelError::TooLong(_) | ModelError::Invalid(_) if desk.refuses() => Heard::Refused(error),
                 error => Heard::Failed(error),
             };
             let _ = desk.tell.send(heard).await;
@@ -192,7 +192,8 @@ async fn pass(
     };
     let read = tokio::time::timeout(REPLY, reading).await;
     let mut failure = match read {
-        Ok(Ok(())) => None,
+        Ok(Ok(())) if stream.is_whole() => None,
+        Ok(Ok(())) => Some(Failure::Nonsense("its answer ended without a reason".to_owned())),
         Ok(Err(failure)) => Some(remote.without_key(failure)),
         Err(_) => Some(Failure::Lost("its answer took too long".to_owned())),
     };
@@ -201,7 +202,7 @@ async fn pass(
         None => stream.said(),
         Some(_) => Some(stream.so_far()),
     };
-    let Some(said) = said else { return passage.break_off("the reply ended without a reason") };
+    let Some(said) = said else { return passage.break_off("its answer ended without a reason") };
     let goes_on = paid(remote, desk, said, asked).await;
     match failure.as_mut() {
         Some(failure) => passage.break_off(failure.words_mut()),

@@ -226,7 +226,10 @@ impl Asks<'_> {
         };
         let Some(last) = self.last.as_ref().filter(came_to_nothing) else { return Ok(None) };
         let shown = self.parts.store.shown(last.id).await?;
-        Ok(shown.iter().any(|shown| shown.thing == "status").then_some(last.id))
+        let Some(status) = shown.iter().find(|shown| shown.thing == "status") else { return Ok(None) };
+        // One that a person took away is none to go on with.
+        let there = self.repository.own_comments_on(here).await?;
+        Ok(there.iter().any(|comment| comment.id.0.to_string() == status.remote).then_some(last.id))
     }
 
     /// A new session for the thread; `before`: it goes on with the status comment of that one.
@@ -342,7 +345,8 @@ impl Asks<'_> {
         if daily.used_up(spent).is_none() {
             return Ok(false);
         }
-        let said = format!("{BROKE}:{}", self.counted());
+        // The day is that of the budget.
+        let said = format!("{BROKE}:{}:{}", store.now().await?.day(), self.counted());
         if store.subjects_today(&said).await? > 0 {
             return Ok(true);
         }

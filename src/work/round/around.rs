@@ -38,8 +38,13 @@ async fn orders(parts: &Parts, mirror: &Mirror, (before, after): (&Sha, &Sha)) -
         };
         all.extend(texts);
     }
-    let texts = all.iter().map(|(path, text)| (path.as_str(), text.as_deref()));
-    Ok(Orders::of(texts, parts.settings.check.as_deref()))
+    let check = parts.settings.check.clone();
+    let read = move || {
+        let texts = all.iter().map(|(path, text)| (path.as_str(), text.as_deref()));
+        Orders::of(texts, check.as_deref())
+    };
+    // Of megabytes that may be anything. In doubt every script counts.
+    Ok(tokio::task::spawn_blocking(read).await.unwrap_or_default())
 }
 
 async fn tracked(mirror: &Mirror, tree: &Sha) -> Result<Tracked, Halt> {
@@ -49,5 +54,6 @@ async fn tracked(mirror: &Mirror, tree: &Sha) -> Result<Tracked, Halt> {
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
     let read: Vec<(String, String)> =
         texts.into_iter().filter_map(|(path, text)| Some((folder(&path), text?))).collect();
-    Ok(Tracked::of(read.iter().map(|(folder, text)| (folder.as_str(), text.as_str()))))
+    let read = move || Tracked::of(read.iter().map(|(folder, text)| (folder.as_str(), text.as_str())));
+    Ok(tokio::task::spawn_blocking(read).await.unwrap_or_default())
 }

@@ -121,7 +121,15 @@ impl Change {
         Ok(match (&facts.guest, &self.merge) {
             (Some(_), _) => self.first_tree.clone(),
             (None, Some(merge)) => self.mirror.tree_of(&merge.tip).await?,
-            (None, None) => self.mirror.tree_of(facts.base.sha.as_ref().unwrap_or(&self.start)).await?,
+            (None, None) => {
+                // What a person took in from the base since then is the base's.
+                let taken_in = match &facts.tip {
+                    Some(tip) => self.mirror.merge_base(tip, &self.start).await?,
+                    None => None,
+                };
+                let base = taken_in.as_ref().or(facts.base.sha.as_ref());
+                self.mirror.tree_of(base.unwrap_or(&self.start)).await?
+            }
         })
     }
 

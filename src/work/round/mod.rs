@@ -97,7 +97,7 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
             offer(&notes, &driver.state);
         }
     };
-    if finished.is_none() {
+    if !matches!(finished, Some(Ok(_))) {
         round.keep_patch().await;
     }
     driver.close_sandbox().await;

@@ -13,6 +13,7 @@ use crate::{
         session::{Ending, Job, Spent},
         text::Clean,
     },
+    egress::Way,
     sandbox::{Command, Sandbox, Spec},
     store::JournalLine,
     toolbox::wire,
@@ -51,6 +52,8 @@ pub(super) struct Round {
     sandbox: Arc<dyn Sandbox>,
     /// Its only way out, where it has one; let go, it is closed.
     way: Option<way::Open>,
+    /// The same for whoever asks what passed it, also once it is let go.
+    seen: Option<Way>,
     /// What it asks the model through, where its engine is in there.
     gateway: Option<Arc<Gateway>>,
     host: Host,
@@ -101,7 +104,8 @@ impl Round {
             used: Mutex::new(counted),
             began: Instant::now(),
         };
-        Ok(Self { change, sandbox, way, gateway, host, turn, tainted })
+        let seen = way.as_ref().map(way::Open::seen);
+        Ok(Self { change, sandbox, way, seen, gateway, host, turn, tainted })
     }
 
     pub(super) fn spent(&self) -> Spent {
@@ -110,7 +114,7 @@ impl Round {
 
     /// What the sandbox was refused on its way out: for the session's facts, and for whoever keeps an account of them.
     pub(super) fn refused(&self) -> Refusals {
-        self.way.as_ref().map(way::Open::refusals).unwrap_or_default()
+        self.seen.as_ref().map(Way::refusals).unwrap_or_default()
     }
 
     /// The round's work, as long as the way out is whole.

@@ -3,7 +3,6 @@
 
 use crate::{
     agent::Gateway,
-    domain::egress::Refusals,
     egress::{Attached, EgressError, Way},
     sandbox::{Command, Sandbox},
     toolbox::wire::egress as inside,
@@ -89,11 +88,6 @@ impl Open {
     /// The way, for whoever tells what passed it once it is closed.
     pub(super) fn seen(&self) -> Way {
         self.way.clone()
-    }
-
-    /// What was refused.
-    pub(super) fn refusals(&self) -> Refusals {
-        self.way.refusals()
     }
 }
 
