@@ -33,7 +33,7 @@ pub use units::span_of;
 
 use crate::domain::{access::Profile, egress::AllowList, repo_config::Operator, retention::REDELIVERED};
 use confique::{Config as _, Layer as _};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use std::path::{Path, PathBuf};
 
 /// The file that is read where none is named, if it is there.
@@ -44,6 +44,15 @@ const FILE_VARIABLE: &str = "FIXPOINT_CONFIG";
 const MOST_ROUNDS: u32 = 20;
 /// What a shell and a test runner need at the least.
 const LEAST_MEMORY: u64 = 64 << 20;
+
+/// Processes without which not even a shell and its command run.
+const LEAST_PIDS: u32 = 16;
+
+/// How much the log tells.
+const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+
+/// How the address of a database begins.
+const DATABASES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
 /// What all of our variables begin with.
 const PREFIX: &str = "FIXPOINT_";
 
@@ -218,6 +227,22 @@ impl Config {
             ),
             (limits.steps == 0, "limits.steps: at least 1 is expected"),
             (limits.round.is_zero(), "limits.round: a span like \"45m\" is expected"),
+            (sandbox.pids < LEAST_PIDS, "sandbox.pids: at least 16 is expected"),
+            (
+                limits.at_once == Some(0)
+                    || limits.at_once_a_repository == 0
+                    || limits.at_once_an_installation == 0,
+                "limits.at_once, at_once_a_repository, at_once_an_installation: with 0 nothing would ever begin; at least 1 is expected",
+            ),
+            (
+                !self.log.level.contains('=')
+                    && !LEVELS.iter().any(|level| self.log.level.eq_ignore_ascii_case(level)),
+                "log.level: error, warn, info, debug or trace is expected",
+            ),
+            (
+                !DATABASES.iter().any(|begin| self.database.expose_secret().starts_with(begin)),
+                "database: \"sqlite:FILE\" or \"postgres://USER@HOST/NAME\" is expected",
+            ),
             (sandbox.cpus < 0.1, "sandbox.cpus: at least 0.1 is expected"),
             (sandbox.memory < LEAST_MEMORY, "sandbox.memory: at least \"64 MiB\" is expected"),
             (

@@ -1,8 +1,11 @@
 //! Says where in the file a mistake is, and what was probably meant.
 
-use super::{ConfigError, ConfigLayer};
+use super::{Config, ConfigError, ConfigLayer};
 use crate::domain::text::meant;
-use confique::meta::{FieldKind, Meta};
+use confique::{
+    Config as _,
+    meta::{FieldKind, Meta},
+};
 
 /// Reads a file's text.
 pub(super) fn parse(text: &str, name: &str) -> Result<ConfigLayer, ConfigError> {
@@ -26,7 +29,13 @@ fn say(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.split_first() {
         Some((given, known)) if message.starts_with("unknown field") => {
-            format!("\"{given}\" is not a setting{}", meant(given, known))
+            let at_top = Config::META.fields.iter().any(|field| field.name == *given);
+            match at_top && !known.contains(given) {
+                true => format!(
+                    "\"{given}\" is not a setting here: it belongs at the top, before the first [section]"
+                ),
+                false => format!("\"{given}\" is not a setting{}", meant(given, known)),
+            }
         }
         Some((given, known)) if message.starts_with("unknown variant") => {
             let known: Vec<_> = known.iter().map(|k| format!("\"{k}\"")).collect();

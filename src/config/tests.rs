@@ -41,6 +41,10 @@ fn a_mistake_is_named_with_its_place() {
     let cases = [
         ("[limits]\nroundss = 3", "2:1: \"roundss\" is not a setting (did you mean \"rounds\"?)"),
         ("[limits]\n  rounds = 3\n  frobnicate = 1", "3:3: \"frobnicate\" is not a setting"),
+        (
+            "[limits]\nrounds = 3\nprofile = \"observe\"",
+            "3:1: \"profile\" is not a setting here: it belongs at the top",
+        ),
         ("databse = \"sqlite:x\"", "1:1: \"databse\" is not a setting (did you mean \"database\"?)"),
         ("[sandbox]\nkind = \"dockr\"", "2:8: \"dockr\" is none of \"docker\", \"local\""),
         ("[limits]\nround = \"a while\"", "2:9: \"a while\" is not a span of time like \"45m\" or \"3h\""),

@@ -46,6 +46,18 @@ fn checks_are_explained() {
     // Without any time in the file nothing is too old to be awaited.
     let open = json!({"check_runs": [{"id": 1, "name": "test", "status": "queued"}]}).to_string();
     assert_eq!(explain(&["checks", "-", "--json"], &open)["verdict"], "pending");
+    // A first page, a name that is none: neither is a green commit.
+    let success = json!({"id": 1, "name": "test", "status": "completed", "conclusion": "success"});
+    for (part, why) in [
+        (json!({"total_count": 50, "check_runs": [success]}), "1 of 50 are in it"),
+        (json!({"check_run": [success]}), "none of check_suites"),
+        (json!({"check_runs": "none"}), "is not a list"),
+    ] {
+        let mut command = Command::cargo_bin("fixpoint").unwrap();
+        let ended = command.args(["explain", "checks", "-"]).write_stdin(part.to_string()).assert().failure();
+        let said = String::from_utf8_lossy(&ended.get_output().stderr).into_owned();
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]
@@ -128,4 +140,11 @@ fn what_ci_hands_to_a_change_is_explained() {
     );
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(explain(&["exposure", empty.path().to_str().unwrap(), "--json"], ""), json!({"jobs": []}));
+    let below = folder.path().join("src");
+    std::fs::create_dir_all(&below).unwrap();
+    Command::cargo_bin("fixpoint")
+        .unwrap()
+        .args(["explain", "exposure", below.to_str().unwrap()])
+        .assert()
+        .failure();
 }

@@ -14,6 +14,9 @@ use std::process::ExitCode;
 /// Milliseconds; longer than any start grace, shorter than any wait for checks.
 const AN_HOUR: i64 = 60 * 60 * 1000;
 
+/// What the file may hold.
+const LISTS: [&str; 5] = ["check_suites", "check_runs", "statuses", "workflow_runs", "required"];
+
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Arguments {
     #[command(flatten)]
@@ -42,6 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let value = arguments.input.value()?;
     let file = &arguments.input.file;
     anyhow::ensure!(value.is_object(), "{file} is not an object with check_suites, check_runs, statuses …");
+    whole(&value).map_err(|what| anyhow::anyhow!("{file}: {what}"))?;
     let checks: Checks = serde_json::from_value(value).with_context(|| format!("{file} cannot be read"))?;
     let limits = Limits::default();
     let now = match &arguments.now {
@@ -69,6 +73,28 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         .fold(format!("{word}: {reason}"), |all, one| format!("{all}\n  {}: {}", one.check, one.line));
     arguments.input.answer(&json!({"verdict": word, "failures": failures, "reason": reason}), &words);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Is it all that GitHub would show? A first page, or a name that is none, would read as green.
+fn whole(value: &serde_json::Value) -> Result<(), String> {
+    let Some(object) = value.as_object() else { return Ok(()) };
+    if !object.is_empty() && !object.keys().any(|name| LISTS.contains(&name.as_str())) {
+        return Err(format!("none of {} is in it", LISTS.join(", ")));
+    }
+    if let Some(name) =
+        LISTS.iter().find(|name| object.get(**name).is_some_and(|list| !list.is_array() && !list.is_null()))
+    {
+        return Err(format!("\"{name}\" is not a list"));
+    }
+    let lists = LISTS.iter().filter_map(|name| object.get(*name)?.as_array());
+    let (here, total) =
+        (lists.map(Vec::len).sum::<usize>(), object.get("total_count").and_then(serde_json::Value::as_u64));
+    match total {
+        Some(total) if total > here as u64 => {
+            Err(format!("{here} of {total} are in it: put the items of all pages together (per_page=100)"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn time(text: &str) -> anyhow::Result<Timestamp> {

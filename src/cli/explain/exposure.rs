@@ -54,7 +54,10 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         println!("{}", json!({ "jobs": jobs.iter().map(object).collect::<Vec<_>>() }));
     } else {
-        print!("{}", words(&jobs));
+        match files.is_empty() {
+            true => println!("There is no workflow in {}.", arguments.dir.display()),
+            false => print!("{}", words(&jobs)),
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -92,9 +95,25 @@ fn files(dir: &Path) -> anyhow::Result<(Vec<Text>, Given)> {
         let text = text(&workflows.join(&name))?;
         found.push((format!("{WORKFLOWS}/{name}"), text));
     }
+    if !is_repository
+        && found.is_empty()
+        && let Some(top) = top_above(dir)
+    {
+        anyhow::bail!("no workflow is in {}; its repository is {}", dir.display(), top.display());
+    }
     let mut left = MOST_FILES;
     actions(dir, &mut Vec::new(), &mut left, &mut found)?;
     Ok((found, given))
+}
+
+/// The repository that a folder is somewhere in.
+fn top_above(dir: &Path) -> Option<PathBuf> {
+    let dir = dir.canonicalize().ok()?;
+    let top = dir
+        .ancestors()
+        .skip(1)
+        .find(|above| above.join(WORKFLOWS).is_dir() || above.join(".git").exists())?;
+    Some(top.to_owned())
 }
 
 /// Adds the actions below a folder; links are not followed.

@@ -1,6 +1,12 @@
 //! What a command's line says: its options, its word, its text.
 
 use super::{On, Options, Reading, Word, options};
+use crate::domain::text::meant;
+
+/// Commands that stand anywhere.
+const COMMANDS: [&str; 7] = ["run", "plan", "approve", "status", "stop", "retry", "help"];
+/// Commands that stand on pull requests alone.
+const ON_PULLS: [&str; 3] = ["fix", "rebase", "review"];
 
 /// Reads what stands behind the command word on its `line`, and `below` it up to the next command.
 ///
@@ -26,7 +32,22 @@ pub(super) fn interpret(
             options::leading(rest, &mut chosen)?;
             Ok((word, String::new(), chosen))
         }
+        _ if options::only(rest) && below.trim().is_empty() && !mistyped(first, reading.on).is_empty() => {
+            let meant = mistyped(first, reading.on);
+            Err(format!(
+                "\"{first}\" is not a command{meant}. If it is what shall be done, say it in more than one word."
+            ))
+        }
         _ => instruction(Word::Run, line, below, chosen),
+    }
+}
+
+/// A word by itself that is nearly a command: taken for an instruction it would have a change made that nobody asked for.
+fn mistyped(word: &str, on: On) -> String {
+    let known = COMMANDS.iter().chain(ON_PULLS.iter().filter(|_| on == On::Pull));
+    match word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        true => meant(&word.to_ascii_lowercase(), &known.copied().collect::<Vec<_>>()),
+        false => String::new(),
     }
 }
 

@@ -40,7 +40,18 @@ fn commands<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Line>, D::Error> {
 }
 
 fn files<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Name>, D::Error> {
-    some(from, MOST_FILES)
+    let names: Vec<Name> = some(from, MOST_FILES)?;
+    let is_path = |name: &Name| {
+        let plain = !name.get().contains(['*', '?', '[', '\\']);
+        plain && name.get().split('/').all(|part| !matches!(part, "" | "." | ".."))
+    };
+    match names.iter().find(|name| !is_path(name)) {
+        None => Ok(names),
+        Some(name) => Err(de::Error::custom(format!(
+            "{:?} is not the path of a file in the repository; patterns are not taken",
+            name.get()
+        ))),
+    }
 }
 
 fn some<'de, D, T>(from: D, most: usize) -> Result<Vec<T>, D::Error>

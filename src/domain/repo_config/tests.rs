@@ -269,6 +269,10 @@ instructions: |
 fn services_and_commands_are_few() {
     let empty = mistakes("dependencies: { install: [make], files: [] }");
     assert!(empty.contains(&"f:1:41: at least one entry is expected".to_owned()), "{empty:?}");
+    for path in ["'*.lock'", "../x", "/etc/passwd"] {
+        let wrong = mistakes(&format!("dependencies: {{ install: [make], files: [{path}] }}"));
+        assert!(wrong.iter().any(|mistake| mistake.contains("is not the path of a file")), "{wrong:?}");
+    }
     let many = |n: usize| (0..n).map(|n| format!("  s{n}: {{ image: 'postgres:16' }}\n")).collect::<String>();
     assert_eq!(effective(&format!("services:\n{}", many(4))).services.len(), 4);
     assert_eq!(mistakes(&format!("services:\n{}", many(5))), ["f:2:3: 5 entries are too many: at most 4"]);

@@ -28,6 +28,9 @@ use std::{
     time::Instant,
 };
 
+/// The longest a sandbox that is about to be closed is read for: somebody waits for the word that it was stopped.
+const LAST_LOOK: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// Instruction files are cut to this: more would crowd out the task.
 const INSTRUCTIONS: usize = 64 << 10;
 
@@ -232,14 +235,17 @@ impl Round {
         ending.into()
     }
 
-    /// The last checkpoint as a patch: work that is not pushed is not lost.
+    /// The work as a patch, so that what is not pushed is not lost: as it lies in the sandbox, what a command that was cut off had
+    /// changed included; where that cannot be read any more, as of the last checkpoint.
     pub(super) async fn keep_patch(&self) {
         if self.change.state.facts.is_read_only() {
             return;
         }
         let kept = async {
+            let now = tokio::time::timeout(LAST_LOOK, self.host.checkpoint()).await;
             let lines = self.change.parts.store.journal(self.host.lease.session).await?;
-            match checkpoint(&lines, (self.host.request_no, self.host.round)) {
+            let before = checkpoint(&lines, (self.host.request_no, self.host.round));
+            match now.ok().and_then(Result::ok).or(before) {
                 Some(tree) => self.change.keep(&self.change.first_tree, &tree).await,
                 None => Ok(()),
             }

@@ -331,6 +331,8 @@ fn options_stand_before_the_text_or_at_the_end_of_its_line() {
 fn a_mistake_gets_one_helpful_sentence() {
     let cases = [
         ("/code --verbose fix it", "`--verbose` is not an option"),
+        ("/code aprove", "\"aprove\" is not a command (did you mean \"approve\"?)"),
+        ("/code Statsu --rounds 2", "did you mean \"status\""),
         ("/code retry --force", "`--force` is not an option"),
         ("/code --rounds many fix it", "`--rounds` wants a whole number from 1 up, not `many`"),
         ("/code --rounds 0 fix it", "not `0`"),
