@@ -1,7 +1,6 @@
 //! What a command's line says: its options, its word, its text.
 
 use super::{On, Options, Reading, Word, options};
-use crate::domain::text::meant;
 
 /// Commands that stand anywhere.
 const COMMANDS: [&str; 7] = ["run", "plan", "approve", "status", "stop", "retry", "help"];
@@ -32,23 +31,22 @@ pub(super) fn interpret(
             options::leading(rest, &mut chosen)?;
             Ok((word, String::new(), chosen))
         }
-        _ if options::only(rest) && below.trim().is_empty() && !mistyped(first, reading.on).is_empty() => {
-            let meant = mistyped(first, reading.on);
-            Err(format!(
-                "\"{first}\" is not a command{meant}. If it is what shall be done, say it in more than one word."
-            ))
-        }
-        _ => instruction(Word::Run, line, below, chosen),
+        _ => match mistyped(first, reading.on).filter(|_| options::only(rest) && below.trim().is_empty()) {
+            Some(meant) => Err(format!(
+                "\"{first}\" is not a command (did you mean \"{meant}\"?). If it is what shall be done, say it in more than \
+                 one word."
+            )),
+            None => instruction(Word::Run, line, below, chosen),
+        },
     }
 }
 
-/// A word by itself that is nearly a command: taken for an instruction it would have a change made that nobody asked for.
-fn mistyped(word: &str, on: On) -> String {
-    let known = COMMANDS.iter().chain(ON_PULLS.iter().filter(|_| on == On::Pull));
-    match word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        true => meant(&word.to_ascii_lowercase(), &known.copied().collect::<Vec<_>>()),
-        false => String::new(),
-    }
+/// The command that a word by itself nearly is: taken for an instruction it would have a change made that nobody asked for.
+fn mistyped(word: &str, on: On) -> Option<&'static str> {
+    let mut known = COMMANDS.iter().chain(ON_PULLS.iter().filter(|_| on == On::Pull));
+    let word = word.to_ascii_lowercase();
+    let slips = |known: &str| if known.len() < 5 { 1 } else { 2 };
+    known.find(|known| strsim::damerau_levenshtein(&word, known) <= slips(known)).copied()
 }
 
 fn instruction(
