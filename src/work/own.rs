@@ -110,7 +110,7 @@ pub(super) async fn found(
     let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return Ok(None) };
     let start = last.parent.clone().unwrap_or_else(|| base.clone());
     // The base as it was last taken in.
-    let base = match mirror.merge_base(base, &last.commit).await? {
+    let base = match mirror.merge_base(base, &last.commit).await.unwrap_or_default() {
         Some(taken_in) => taken_in,
         None => first.parent.clone().unwrap_or_else(|| base.clone()),
     };

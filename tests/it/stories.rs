@@ -111,8 +111,9 @@ async fn a_storm_on_one_pull_request() {
     for n in 0..3 {
         t.model_plays([write(&format!("N{n}.md"), "n\n"), finish(&format!("Note {n}"))]);
     }
-    // The push first: a review that is at work already when a push is seen stands down with its request.
+    // The push is seen first: what is at work already when one is seen stands down with its request.
     let theirs = t.github.push_as(&t.repo, "bob", &pull.head_branch, &[("BOB.md", "bob\n")]).unwrap();
+    t.settle().await;
     t.github.review(&t.repo, pull.number, "rita", "CHANGES_REQUESTED", "Say what it is for.", &[]).unwrap();
     t.github.ci_ends(&t.repo, "test", &JobPlay::fails("expected 3, got 4")).unwrap();
     t.comment("/code mention the units").by("alice").on(pull.number);

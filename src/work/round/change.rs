@@ -124,7 +124,8 @@ impl Change {
             (None, None) => {
                 // What a person took in from the base since then is the base's.
                 let taken_in = match &facts.tip {
-                    Some(tip) => self.mirror.merge_base(tip, &self.start).await?,
+                    // A shallow history may not reach so far; then the base is the one that is recorded.
+                    Some(tip) => self.mirror.merge_base(tip, &self.start).await.unwrap_or_default(),
                     None => None,
                 };
                 let base = taken_in.as_ref().or(facts.base.sha.as_ref());
