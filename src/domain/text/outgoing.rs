@@ -166,7 +166,7 @@ fn words(text: &str) -> String {
         r"(?im)(?P<close>\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s:*_\[(]*)",
         r"(?P<ref>(?:[\w.-]+/[\w.-]+)?#\d+|GH-\d+|https?://\S+/(?:issues|pull)/\d+)",
         r"|(?P<url>https?://\S+)",
-        r"|(?:(?P<before>^|[^\w`@\\])\\*|\\+)(?P<mention>@[a-z0-9][\w-]*(?:/[\w.-]*\w)?(?:@[\w/-]*)*)",
+        r"|(?:(?P<before>^|[^\w`@\\]|_)\\*|\\+)(?P<mention>@[a-z0-9][\w-]*(?:/[\w.-]*\w)?(?:@[\w/-]*)*)",
         // Commands of ours and of other bots stand at the start of a line.
         r"|^(?P<indent>[ \t]*)(?P<command>/[a-z][\w-]*)(?P<after>\s|$)",
     ));
