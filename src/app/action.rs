@@ -263,9 +263,7 @@ async fn parts(
         Engine::Local => "the workflow's runner itself, which is no boundary".to_owned(),
     };
     let mut secrets: Vec<SecretString> = inputs.secrets();
-    secrets.extend(config.github.private_key.clone());
-    secrets.extend(config.model.key.clone());
-    secrets.extend(config.egress.credentials.iter().flat_map(crate::config::Credential::secrets));
+    secrets.extend(config.secrets());
     let mut settings = configured::work(config, &engine.describe(), words, secrets)?;
     settings.action = Some(work::action::Settings { workflow: runner.workflow.clone() });
     let database = format!("sqlite:{}", folder.join("fixpoint.db").display());

@@ -40,10 +40,6 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         Kind::Docker => allowed(config)?.words(),
         Kind::Local => "a local folder, which is no boundary".to_owned(),
     };
-    let mut secrets = vec![key.clone()];
-    secrets.extend(github.webhook_secret.clone());
-    secrets.extend(config.model.key.clone());
-    secrets.extend(config.egress.credentials.iter().flat_map(config::Credential::secrets));
     Ok(Settings {
         listen: config.server.listen.to_string(),
         database: config.database.expose_secret().to_owned(),
@@ -63,7 +59,7 @@ pub async fn settings(config: &Config, http: &reqwest::Client) -> anyhow::Result
         sandboxes,
         upstream: upstream(config)?,
         proxy: config.proxy()?,
-        work: work(config, &engine.describe(), sandbox_words, secrets)?,
+        work: work(config, &engine.describe(), sandbox_words, config.secrets())?,
         engine,
     })
 }

@@ -10,8 +10,7 @@ use tracing_subscriber::EnvFilter;
 /// # Errors
 /// When the file cannot be written, or `log.level` is none.
 pub(super) fn to_file(file: &Path, log: &Log) -> anyhow::Result<()> {
-    let wrong = || format!("log.level: {:?} is none of error, warn, info, debug, trace", log.level);
-    let filter = EnvFilter::try_new(format!("rmcp=warn,{}", log.level)).with_context(wrong)?;
+    let filter = filter(log)?;
     let file = File::create(file).with_context(|| format!("{} cannot be written", file.display()))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file)).with_ansi(false).init();
     Ok(())
@@ -22,15 +21,8 @@ pub(super) fn to_file(file: &Path, log: &Log) -> anyhow::Result<()> {
 /// # Errors
 /// When `log.level` is none.
 pub(super) fn start(log: &Log) -> anyhow::Result<()> {
-    let wrong = || format!("log.level: {:?} is none of error, warn, info, debug, trace", log.level);
-    // A word alone is a level; the filter would take any other for a module's name and log nothing at all.
-    if !log.level.contains('=') {
-        log.level.parse::<tracing::Level>().ok().with_context(wrong)?;
-    }
-    // The tools' own protocol is of no interest to an operator.
-    let filter = EnvFilter::try_new(format!("rmcp=warn,{}", log.level)).with_context(wrong)?;
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(log)?)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     match log.format {
@@ -38,4 +30,10 @@ pub(super) fn start(log: &Log) -> anyhow::Result<()> {
         LogFormat::Json => builder.json().init(),
     }
     Ok(())
+}
+
+/// A word alone was looked at with the configuration. The tools' own protocol is of no interest to an operator.
+fn filter(log: &Log) -> anyhow::Result<EnvFilter> {
+    let wrong = || format!("log.level: {:?} is none of error, warn, info, debug, trace", log.level);
+    EnvFilter::try_new(format!("rmcp=warn,{}", log.level)).with_context(wrong)
 }

@@ -48,7 +48,7 @@ const LEAST_MEMORY: u64 = 64 << 20;
 /// Processes without which not even a shell and its command run.
 const LEAST_PIDS: u32 = 16;
 
-/// How much the log tells.
+/// How much the log tells: any other word would be taken for a module's name, and nothing be logged at all.
 const LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 /// How the address of a database begins.
@@ -193,6 +193,15 @@ impl Config {
         self.proxy()?;
         self.check_engine()?;
         self.check_numbers()
+    }
+
+    /// Every secret in it.
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let github = &self.github;
+        let single =
+            [&github.private_key, &github.webhook_secret, &github.webhook_secret_old, &self.model.key];
+        let credentials = self.egress.credentials.iter().flat_map(Credential::secrets);
+        single.into_iter().flatten().cloned().chain(credentials).collect()
     }
 
     /// A program in the sandbox speaks its maker's wire, and only a real sandbox has the one way to the model.

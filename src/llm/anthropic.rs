@@ -158,10 +158,15 @@ impl Stream {
 
     /// What was said; `None` when the stream ended before its end.
     pub(super) fn said(self) -> Option<Said> {
-        let stop = self.stop?;
+        self.is_whole().then(|| self.whole())
+    }
+
+    /// What was said in a reply that [is whole](Self::is_whole).
+    pub(super) fn whole(self) -> Said {
+        let stop = self.stop.unwrap_or_default();
         let parts = self.blocks.into_values().filter_map(Block::part).collect();
         let cut = matches!(stop.as_str(), "max_tokens" | "model_context_window_exceeded");
-        Some(Said { parts, usage: self.usage, cut, filtered: stop == "refusal" })
+        Said { parts, usage: self.usage, cut, filtered: stop == "refusal" }
     }
 }
 

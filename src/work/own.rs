@@ -130,14 +130,15 @@ pub(super) async fn found(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn sha(n: usize) -> Sha {
+    pub(in crate::work) fn sha(n: usize) -> Sha {
         Sha::parse(&format!("{n:040x}")).unwrap()
     }
 
-    fn log(session: &str, rounds: &[u32]) -> Vec<Logged> {
+    /// A branch that rounds of a session have pushed to, one upon the other.
+    pub(in crate::work) fn log(session: &str, rounds: &[u32]) -> Vec<Logged> {
         let commit = |(n, round): (usize, &u32)| Logged {
             commit: sha(n + 1),
             tree: sha(n + 101),

@@ -2,7 +2,7 @@
 //!
 //! With the image that `scripts/claude-image.sh` makes; skipped where it is not there.
 
-use crate::support::{Fixpoint, ISSUE, MODEL_KEY, World};
+use crate::support::{Fixpoint, ISSUE, MODEL_KEY, World, with_image};
 use fixpoint::{
     app::steps,
     emulator::{JobPlay, Play},
@@ -15,25 +15,7 @@ const IMAGE: &str = "fixpoint-claude-test:latest";
 
 /// A world whose agent is Claude Code, in containers of its own.
 async fn world(name: &str) -> Option<World> {
-    let settings = DockerSettings {
-        instance: format!("claude-{name}-{}", std::process::id()),
-        image: IMAGE.into(),
-        program: Some(env!("CARGO_BIN_EXE_fixpoint").into()),
-        ..Default::default()
-    };
-    let there = async {
-        let engine = bollard::Docker::connect_with_defaults().ok()?.negotiate_version().await.ok()?;
-        engine.inspect_image(IMAGE).await.ok()
-    };
-    if there.await.is_none() {
-        assert!(
-            std::env::var("CI").as_deref() != Ok("true"),
-            "CI needs {IMAGE}: run scripts/claude-image.sh"
-        );
-        println!("skipped: there is no engine with {IMAGE}; scripts/claude-image.sh makes it");
-        return None;
-    }
-    let provider = Provider::Docker(DockerProvider::connect(settings).await.unwrap());
+    let provider = with_image(IMAGE, "scripts/claude-image.sh", &format!("claude-{name}")).await?;
     Some(World { sandboxes: Some(provider), claude: true, ..World::new() })
 }
 

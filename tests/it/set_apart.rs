@@ -2,7 +2,10 @@
 
 use crate::support::{Fixpoint, ISSUE, REPO, World, plays::*};
 use fixpoint::emulator::{Ci, NewRepository};
-use std::{path::Path, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 const POINTER: &str =
     "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n";
@@ -46,6 +49,14 @@ fn fed(folder: &Path, arguments: &[&str], input: &str) -> String {
     String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }
 
+/// Looks at what was pushed; gives where it is, and its branch.
+async fn only_the_sum_is_changed(t: &Fixpoint) -> (PathBuf, String) {
+    let bare = t.github.git_directory(REPO).unwrap();
+    let branch = t.state().await.facts.branch;
+    assert_eq!(git(&bare, &["diff", "--name-only", "main", &branch]), "src/sum.sh");
+    (bare, branch)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn f34_pointers_and_submodules_come_out_as_they_were() {
     let mut t = world().await;
@@ -54,9 +65,7 @@ async fn f34_pointers_and_submodules_come_out_as_they_were() {
     t.settle().await;
     t.ci_passes().await;
     assert!(t.phases().await.ends_with("resting(green)"), "{}", t.phases().await);
-    let bare = t.github.git_directory(REPO).unwrap();
-    let branch = t.state().await.facts.branch;
-    assert_eq!(git(&bare, &["diff", "--name-only", "main", &branch]), "src/sum.sh");
+    let (bare, branch) = only_the_sum_is_changed(&t).await;
     assert!(git(&bare, &["ls-tree", &branch]).contains(&format!("160000 commit {COMMIT}\tvendored")));
     assert!(!t.data().join("mirrors").join("modules").exists(), "nothing was fetched for it");
     t.end().await;
@@ -78,9 +87,7 @@ async fn f34_a_change_to_a_file_in_lfs_is_refused_and_the_agent_is_told() {
     assert!(t.phases().await.ends_with("resting(green)"), "{}", t.phases().await);
     let shown = t.github.model().shown();
     assert!(shown.iter().any(|s| s.holds("`logo.png` is kept in Git LFS")), "the agent was told");
-    let bare = t.github.git_directory(REPO).unwrap();
-    let branch = t.state().await.facts.branch;
-    assert_eq!(git(&bare, &["diff", "--name-only", "main", &branch]), "src/sum.sh");
+    only_the_sum_is_changed(&t).await;
     t.end().await;
 }
 
@@ -108,8 +115,6 @@ async fn f34_what_is_written_into_a_submodule_stays_in_the_sandbox() {
     t.settle().await;
     t.ci_passes().await;
     assert!(t.phases().await.ends_with("resting(green)"), "{}", t.phases().await);
-    let bare = t.github.git_directory(REPO).unwrap();
-    let branch = t.state().await.facts.branch;
-    assert_eq!(git(&bare, &["diff", "--name-only", "main", &branch]), "src/sum.sh");
+    only_the_sum_is_changed(&t).await;
     t.end().await;
 }

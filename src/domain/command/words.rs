@@ -2,10 +2,19 @@
 
 use super::{On, Options, Reading, Word, options};
 
-/// Commands that stand anywhere.
-const COMMANDS: [&str; 7] = ["run", "plan", "approve", "status", "stop", "retry", "help"];
-/// Commands that stand on pull requests alone.
-const ON_PULLS: [&str; 3] = ["fix", "rebase", "review"];
+/// Every command, and where it is one.
+const COMMANDS: [(&str, Word, Option<On>); 10] = [
+    ("run", Word::Run, None),
+    ("plan", Word::Plan, None),
+    ("approve", Word::Approve, None),
+    ("status", Word::Status, None),
+    ("stop", Word::Stop, None),
+    ("retry", Word::Retry, None),
+    ("help", Word::Help, None),
+    ("fix", Word::Fix, Some(On::Pull)),
+    ("rebase", Word::Rebase, Some(On::Pull)),
+    ("review", Word::Review, Some(On::Pull)),
+];
 
 /// Reads what stands behind the command word on its `line`, and `below` it up to the next command.
 ///
@@ -43,10 +52,11 @@ pub(super) fn interpret(
 
 /// The command that a word by itself nearly is: taken for an instruction it would have a change made that nobody asked for.
 fn mistyped(word: &str, on: On) -> Option<&'static str> {
-    let mut known = COMMANDS.iter().chain(ON_PULLS.iter().filter(|_| on == On::Pull));
     let word = word.to_ascii_lowercase();
     let slips = |known: &str| if known.len() < 5 { 1 } else { 2 };
-    known.find(|known| strsim::damerau_levenshtein(&word, known) <= slips(known)).copied()
+    commands(on)
+        .map(|(known, _)| known)
+        .find(|known| strsim::damerau_levenshtein(&word, known) <= slips(known))
 }
 
 fn instruction(
@@ -72,18 +82,11 @@ fn says_stop(line: &str, below: &str) -> bool {
 }
 
 fn word(text: &str, on: On) -> Option<Word> {
-    let pull = on == On::Pull;
-    match text.to_ascii_lowercase().as_str() {
-        "run" => Some(Word::Run),
-        "plan" => Some(Word::Plan),
-        "approve" => Some(Word::Approve),
-        "status" => Some(Word::Status),
-        "stop" => Some(Word::Stop),
-        "retry" => Some(Word::Retry),
-        "help" => Some(Word::Help),
-        "fix" if pull => Some(Word::Fix),
-        "rebase" if pull => Some(Word::Rebase),
-        "review" if pull => Some(Word::Review),
-        _ => None,
-    }
+    commands(on).find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, word)| word)
+}
+
+/// The commands that are some there.
+fn commands(on: On) -> impl Iterator<Item = (&'static str, Word)> {
+    let there = move |only: Option<On>| only.is_none_or(|only| only == on);
+    COMMANDS.into_iter().filter(move |(.., only)| there(*only)).map(|(name, word, _)| (name, word))
 }

@@ -199,10 +199,9 @@ async fn pass(
     };
     // What was said before it broke off is paid for too.
     let said = match failure {
-        None => stream.said(),
-        Some(_) => Some(stream.so_far()),
+        None => stream.whole(),
+        Some(_) => stream.so_far(),
     };
-    let Some(said) = said else { return passage.break_off("its answer ended without a reason") };
     let goes_on = paid(remote, desk, said, asked).await;
     match failure.as_mut() {
         Some(failure) => passage.break_off(failure.words_mut()),

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{
-        Audited, Effect, Entry, Fault, InstallationId, SessionId, Timestamp,
+        Audited, CommentId, Effect, Entry, Fault, InstallationId, SessionId, Timestamp,
         command::{self, Command, Read, Reading, Word},
         delivery::{Asked, Trigger},
         repo_config::Effective,
@@ -228,8 +228,8 @@ impl Asks<'_> {
         let shown = self.parts.store.shown(last.id).await?;
         let Some(status) = shown.iter().find(|shown| shown.thing == "status") else { return Ok(None) };
         // One that a person took away is none to go on with.
-        let there = self.repository.own_comments_on(here).await?;
-        Ok(there.iter().any(|comment| comment.id.0.to_string() == status.remote).then_some(last.id))
+        let Ok(id) = status.remote.parse() else { return Ok(None) };
+        Ok(self.repository.comment(CommentId(id)).await?.map(|_| last.id))
     }
 
     /// A new session for the thread; `before`: it goes on with the status comment of that one.

@@ -127,25 +127,13 @@ fn fold(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{domain::RepoId, git::Logged, work::own::pushed};
-
-    fn sha(n: usize) -> Sha {
-        Sha::parse(&format!("{n:040x}")).unwrap()
-    }
-
-    fn log(session: &str, rounds: &[u32]) -> Vec<Logged> {
-        let commit = |(n, round): (usize, &u32)| Logged {
-            commit: sha(n + 1),
-            tree: sha(n + 101),
-            parent: Some(sha(n)),
-            by: Default::default(),
-            message: format!(
-                "Mend it\n\nFixpoint-Round: 9 is only a word here\n\nFor #1\n\nRequested-by: alice\n\
-                 Fixpoint-Session: {session}\nFixpoint-Round: {round}\n"
-            ),
-        };
-        rounds.iter().enumerate().map(commit).collect()
-    }
+    use crate::{
+        domain::RepoId,
+        work::own::{
+            pushed,
+            tests::{log, sha},
+        },
+    };
 
     fn folded(rounds: &[u32]) -> State {
         let pushed = pushed(&log("0197f3aa", rounds), None);

@@ -98,9 +98,9 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
         }
     };
     if !matches!(finished, Some(Ok(_))) {
-        round.keep_patch().await;
+        round.keep_cut_off().await;
     }
-    driver.close_sandbox().await;
+    let refused = driver.close_sandbox().await;
     let mut end = match finished {
         None => return Ok(()),
         Some(Ok(Finish::Ended(end))) => *end,
@@ -111,7 +111,7 @@ pub(super) async fn run(driver: &mut Driver) -> Result<(), Halt> {
         }
     };
     end.told = notes.lock().unwrap_or_else(PoisonError::into_inner).told();
-    (end.spent, end.tainted, end.refused) = (round.spent(), round.tainted, round.refused());
+    (end.spent, end.tainted, end.refused) = (round.spent(), round.tainted, refused);
     driver.record(Entry::RoundEnded { end: end.of(driver) }).await
 }
 
@@ -202,24 +202,27 @@ fn offer(notes: &Mutex<Notes>, state: &State) {
 
 impl Driver {
     /// Stops the sandbox, if one runs.
-    pub(super) async fn close_sandbox(&mut self) {
+    pub(super) async fn close_sandbox(&mut self) -> Refusals {
         if seeded(Fault::SandboxKept) {
-            return std::mem::forget(self.sandbox.take());
+            std::mem::forget(self.sandbox.take());
+            return Refusals::default();
         }
         if let Some(sandbox) = self.sandbox.take()
             && let Err(error) = sandbox.stop().await
         {
             tracing::warn!(%error, "the sandbox could not be stopped; the sweep removes it");
         }
-        self.account().await;
+        self.account().await
     }
 
-    /// Tells the audit what the sandbox reached and was refused, whatever ended its round.
-    async fn account(&mut self) {
-        let Some(way) = self.way.take() else { return };
-        let lines = Audit::of_way_out(&way.reached(), &way.refusals());
+    /// Tells the audit what the sandbox reached and was refused, whatever ended its round; gives the refusals.
+    async fn account(&mut self) -> Refusals {
+        let Some(way) = self.way.take() else { return Refusals::default() };
+        let refusals = way.refusals();
+        let lines = Audit::of_way_out(&way.reached(), &refusals);
         if let Err(error) = self.parts.store.audit(&self.lease, &lines).await {
             tracing::error!(%error, ?lines, "the audit could not be told what the sandbox reached");
         }
+        refusals
     }
 }

@@ -9,11 +9,9 @@ use crate::{
     agent::{self, Gateway, Message, Record, Stop, Task, Turn, Workspace},
     domain::{
         Sha, State,
-        egress::Refusals,
         session::{Ending, Job, Spent},
         text::Clean,
     },
-    egress::Way,
     sandbox::{Command, Sandbox, Spec},
     store::JournalLine,
     toolbox::wire,
@@ -55,8 +53,6 @@ pub(super) struct Round {
     sandbox: Arc<dyn Sandbox>,
     /// Its only way out, where it has one; let go, it is closed.
     way: Option<way::Open>,
-    /// The same for whoever asks what passed it, also once it is let go.
-    seen: Option<Way>,
     /// What it asks the model through, where its engine is in there.
     gateway: Option<Arc<Gateway>>,
     host: Host,
@@ -107,17 +103,11 @@ impl Round {
             used: Mutex::new(counted),
             began: Instant::now(),
         };
-        let seen = way.as_ref().map(way::Open::seen);
-        Ok(Self { change, sandbox, way, seen, gateway, host, turn, tainted })
+        Ok(Self { change, sandbox, way, gateway, host, turn, tainted })
     }
 
     pub(super) fn spent(&self) -> Spent {
         self.host.used.lock().unwrap_or_else(PoisonError::into_inner).spent
-    }
-
-    /// What the sandbox was refused on its way out: for the session's facts, and for whoever keeps an account of them.
-    pub(super) fn refused(&self) -> Refusals {
-        self.seen.as_ref().map(Way::refusals).unwrap_or_default()
     }
 
     /// The round's work, as long as the way out is whole.
@@ -227,7 +217,8 @@ impl Round {
             Stop::Limit(which) => Ending::Limit { which },
             Stop::Broken(why) => failed(why),
         };
-        self.without_push(ending).await
+        self.keep_cut_off().await;
+        ending.into()
     }
 
     async fn without_push(&mut self, ending: Ending) -> Finish {
@@ -235,17 +226,25 @@ impl Round {
         ending.into()
     }
 
-    /// The work as a patch, so that what is not pushed is not lost: as it lies in the sandbox, what a command that was cut off had
-    /// changed included; where that cannot be read any more, as of the last checkpoint.
-    pub(super) async fn keep_patch(&self) {
+    /// The last checkpoint as a patch: work that is not pushed is not lost.
+    async fn keep_patch(&self) {
+        self.keep(None).await;
+    }
+
+    /// The work as it lies in the sandbox as a patch, what a command that was cut off had changed included; where that cannot be
+    /// read any more, the last checkpoint.
+    pub(super) async fn keep_cut_off(&self) {
+        let read = tokio::time::timeout(LAST_LOOK, self.host.checkpoint()).await;
+        self.keep(read.ok().and_then(Result::ok)).await;
+    }
+
+    async fn keep(&self, read: Option<Sha>) {
         if self.change.state.facts.is_read_only() {
             return;
         }
         let kept = async {
-            let now = tokio::time::timeout(LAST_LOOK, self.host.checkpoint()).await;
             let lines = self.change.parts.store.journal(self.host.lease.session).await?;
-            let before = checkpoint(&lines, (self.host.request_no, self.host.round));
-            match now.ok().and_then(Result::ok).or(before) {
+            match read.or_else(|| checkpoint(&lines, (self.host.request_no, self.host.round))) {
                 Some(tree) => self.change.keep(&self.change.first_tree, &tree).await,
                 None => Ok(()),
             }

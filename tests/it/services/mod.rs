@@ -13,7 +13,7 @@ use fixpoint::{
         Epoch,
         repo_config::{Health, Service},
     },
-    sandbox::{Command, DockerProvider, DockerSettings, Provider, Sandbox, Spec},
+    sandbox::{Command, Provider, Sandbox, Spec},
 };
 use std::{collections::HashMap, time::Duration};
 use tokio::io::AsyncReadExt;
@@ -26,25 +26,7 @@ pub(crate) const POSTGRES: &str = "initdb -A trust -U postgres -D /var/lib/postg
 
 /// An instance of its own for every test: what is left of it can be counted.
 pub(crate) async fn provider(instance: &str) -> Option<Provider> {
-    let settings = DockerSettings {
-        instance: format!("services-{instance}-{}", std::process::id()),
-        image: IMAGE.into(),
-        program: Some(env!("CARGO_BIN_EXE_fixpoint").into()),
-        ..Default::default()
-    };
-    let there = async {
-        let engine = bollard::Docker::connect_with_defaults().ok()?.negotiate_version().await.ok()?;
-        engine.inspect_image(IMAGE).await.ok()
-    };
-    if there.await.is_none() {
-        assert!(
-            std::env::var("CI").as_deref() != Ok("true"),
-            "CI needs {IMAGE}: run scripts/services-image.sh"
-        );
-        println!("skipped: there is no engine with {IMAGE}; scripts/services-image.sh makes it");
-        return None;
-    }
-    Some(Provider::Docker(DockerProvider::connect(settings).await.unwrap()))
+    crate::support::with_image(IMAGE, "scripts/services-image.sh", &format!("services-{instance}")).await
 }
 
 /// The names of all containers of an instance.

@@ -18,7 +18,7 @@ use fixpoint::{
     github,
     http::WebhookSecrets,
     llm::{self, ModelSettings, Wire},
-    sandbox::{LocalProvider, Provider},
+    sandbox::{DockerProvider, DockerSettings, LocalProvider, Provider},
     store::{Store, Summary},
     work,
 };
@@ -248,6 +248,27 @@ pub fn there_is(program: &str) -> bool {
         println!("skipped: {program} is not installed");
     }
     there
+}
+
+/// Containers of an image that a script makes, in an instance of the test's own; where it is not there it says so and the test lets
+/// that part be, but CI has it.
+pub async fn with_image(image: &str, script: &str, instance: &str) -> Option<Provider> {
+    let settings = DockerSettings {
+        instance: format!("{instance}-{}", std::process::id()),
+        image: image.into(),
+        program: Some(env!("CARGO_BIN_EXE_fixpoint").into()),
+        ..Default::default()
+    };
+    let there = async {
+        let engine = bollard::Docker::connect_with_defaults().ok()?.negotiate_version().await.ok()?;
+        engine.inspect_image(image).await.ok()
+    };
+    if there.await.is_none() {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "CI needs {image}: run {script}");
+        println!("skipped: there is no engine with {image}; {script} makes it");
+        return None;
+    }
+    Some(Provider::Docker(DockerProvider::connect(settings).await.unwrap()))
 }
 
 pub fn client() -> reqwest::Client {
