@@ -55,6 +55,29 @@ async fn update_branch_counts_as_ours() {
     t.end().await;
 }
 
+/// What they took in is the base's: it is neither refused nor flagged in what comes after.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_update_branch_brought_is_not_judged_as_ours() {
+    let mut t = fixpoint().await;
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.settle().await;
+    t.github
+        .push_as(&t.repo, "alice", "main", &[(".github/workflows/new.yml", "on: push\njobs: {}\n")])
+        .unwrap();
+    let branch = t.pull().head_branch;
+    t.github.update_branch(&t.repo, "alice", &branch).unwrap();
+    t.settle().await;
+    t.ci_passes().await;
+    t.model_plays([write("NOTE.md", "note\n"), finish("Note it")]);
+    t.comment("/code note it").by("alice").on(ISSUE);
+    t.settle().await;
+    t.ci_passes().await;
+    assert!(t.phases().await.ends_with("resting(green)"), "{}", t.phases().await);
+    assert_eq!(t.github.file(&t.repo, &branch, "NOTE.md").unwrap().as_deref(), Some(&b"note\n"[..]));
+    t.end().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn merged_is_over_and_the_branch_goes() {
     let mut t = fixpoint().await;

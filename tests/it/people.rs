@@ -197,6 +197,32 @@ async fn f56_a_retry_goes_on_in_the_same_status_comment() {
     t.end().await;
 }
 
+/// A comment that somebody took away is none to go on in.
+#[tokio::test(flavor = "multi_thread")]
+async fn f56_a_retry_does_not_go_on_in_a_comment_that_is_gone() {
+    let mut t = fixpoint().await;
+    t.model_plays([finish("Nothing the first time"), finish("Nothing again")]);
+    t.comment("/code mend the sum").by("alice").on(ISSUE);
+    t.settle().await;
+    let ours = t
+        .github
+        .comments(&t.repo, ISSUE)
+        .unwrap()
+        .into_iter()
+        .find(|c| c.body.contains(":status -->"))
+        .unwrap();
+    t.github.delete_comment(&t.repo, ours.id, "alice").unwrap();
+    t.settle().await;
+    t.comment("/code retry").by("alice").on(ISSUE);
+    t.settle().await;
+    assert!(
+        t.said().iter().any(|text| text.contains("Nothing again") && text.contains(":status -->")),
+        "{:#?}",
+        t.said()
+    );
+    t.end().await;
+}
+
 /// An answer to a question is no piece of work: what is asked once more is what was asked before it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_passes_over_what_only_answered() {

@@ -412,6 +412,30 @@ async fn interrupted(sandbox: &str) {
     desk.nothing_is_left();
 }
 
+/// What a command that is cut off had changed by then is no less.
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_in_a_command_it_keeps_what_that_had_changed() {
+    let desk = Desk::new().await;
+    let mark = desk.folder.path().join("begun");
+    let long = format!("echo 'echo 3' > src/sum.sh; touch {}; sleep 100", mark.display());
+    desk.emulator.model().plays([shell(&long)]);
+    let running = desk.command(CHECK, &["--sandbox", "local", "--json", "Mend the sum"]).spawn().unwrap();
+    let began = Instant::now();
+    while !mark.exists() {
+        assert!(began.elapsed() < LONGEST, "the command is begun");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let pid = rustix::process::Pid::from_raw(running.id().unwrap().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let done = tokio::time::timeout(LONGEST, running.wait_with_output()).await.expect("it ends").unwrap();
+    let stdout = String::from_utf8_lossy(&done.stdout);
+    let last: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
+    let patch = last["patch"].as_str().unwrap_or_else(|| panic!("what was changed is kept: {last}"));
+    desk.git(&["apply", patch]);
+    assert_eq!(fs::read_to_string(desk.repo().join("src/sum.sh")).unwrap(), "echo 3\n");
+    desk.nothing_is_left();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_it_keeps_what_was_changed_and_leaves_no_process() {
     interrupted("local").await;

@@ -54,13 +54,18 @@ impl Packages {
 #[tokio::test]
 async fn t14_a_credential_is_added_where_it_belongs_and_replaces_the_sandboxs_own() {
     let t = Packages::start("acme/calendar").await;
-    let said =
-        t.ask("packages.test", "/quiet", "Authorization: Bearer evil\r\nAccept-Encoding: gzip\r\n").await;
+    let said = t
+        .ask(
+            "packages.test",
+            "/quiet",
+            "Authorization: Bearer evil\r\nAccept-Encoding: gzip\r\nRange: bytes=0-9\r\n",
+        )
+        .await;
     assert!(said.ends_with("quiet"), "{said}");
     let head = t.packages.heads().await.concat().to_lowercase();
     assert_eq!(head.matches("authorization: ").count(), 1, "{head}");
     assert!(head.contains(&format!("authorization: bearer {CANARY}")), "{head}");
-    assert!(!head.contains("evil") && !head.contains("gzip"), "{head}");
+    assert!(!head.contains("evil") && !head.contains("gzip") && !head.contains("range"), "{head}");
     // Another host, another path, another method: there it is not.
     t.ask("other.test", "/quiet", "").await;
     assert!(!t.other.heads().await.concat().contains(CANARY));

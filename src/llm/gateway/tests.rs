@@ -1,6 +1,6 @@
 //! The gateway between a program that may be anybody's and a provider that is played byte by byte.
 
-use super::{Gateway, Heard, Local, Open, ask};
+use super::{Gateway, Heard, Local, Open, REFUSALS, ask};
 use crate::llm::{
     ModelError, ModelSettings, Part, Prices, Usage, Wire,
     stub::{Answer, Seen, serve},
@@ -125,11 +125,15 @@ async fn a_question_goes_on_with_the_key_and_nothing_that_it_brought_along() {
     body["mcp_servers"] = json!([{ "type": "url", "url": "https://collector.example/" }]);
     body["metadata"] = json!({ "user_id": "machine" });
     body["service_tier"] = json!("auto");
+    // A summary that the provider writes is charged beside what the reply says it used.
+    let clear = json!({ "type": "clear_tool_uses_20250919" });
+    body["context_management"] =
+        json!({ "edits": [{ "type": "compact_20260112", "instructions": "Work." }, clear] });
     body["system"] = json!([{ "type": "text", "text": "Be brief.", "cache_control": { "type": "ephemeral", "ttl": "1h" } }]);
     let mut request = world.question(&body);
     for (name, value) in [
         ("cookie", "session=1"),
-        ("anthropic-beta", "claude-code-1, mcp-client-2025-04-04,context-1m-2025-08-07"),
+        ("anthropic-beta", "claude-code-1, mcp-client-2025-04-04,context-1m-2025-08-07,compact-2026-01-12"),
         ("x-forwarded-for", "10.0.0.1"),
         ("proxy-authorization", "Basic eDp5"),
     ] {
@@ -150,8 +154,9 @@ async fn a_question_goes_on_with_the_key_and_nothing_that_it_brought_along() {
         assert!(!head.contains(strange), "{strange}: {head}");
     }
     assert_eq!(body["system"][0]["cache_control"], json!({ "type": "ephemeral" }));
+    assert_eq!(body["context_management"], json!({ "edits": [clear] }));
     let fields: Vec<&String> = body.as_object().unwrap().keys().collect();
-    assert_eq!(fields, ["model", "max_tokens", "stream", "messages", "system"]);
+    assert_eq!(fields, ["model", "max_tokens", "stream", "messages", "context_management", "system"]);
     let [Heard::Reply { reply, micros, .. }] = &heard[..] else { panic!("{heard:?}") };
     assert_eq!((reply.usage, *micros), (USED, price(&USED)));
     let call =
@@ -228,6 +233,7 @@ async fn evil_t14_nothing_but_questions_to_the_one_model_passes() {
         ),
         (content(result), "by address or by file"),
         (json!([1, 2]), "JSON object"),
+        (with("messages", vec![0; 1 << 22].into()), "of so many parts"),
     ] {
         let (_, told) = world.refuses(world.question(&body)).await;
         assert!(told.contains(why), "{why}: {told}");
@@ -312,6 +318,41 @@ async fn one_question_is_asked_at_a_time() {
     for asked in [first, second] {
         assert!(asked.await.unwrap().1.contains("message_stop"));
     }
+}
+
+/// Who waits for a turn has it only while there is somebody to pay.
+#[tokio::test]
+async fn evil_a_closed_gateway_asks_for_nobody_who_waited() {
+    let mut world = World::new(vec![stream(&reply())]).await;
+    let [first, second] = [(); 2].map(|()| tokio::spawn(read((world.local)(world.question(&hello())))));
+    let Heard::Reply { go_on, .. } = world.open.heard().await else { panic!("no reply") };
+    assert!(world.open.is_asking());
+    world.open.close();
+    go_on.send(()).unwrap();
+    let said = [first.await.unwrap(), second.await.unwrap()];
+    assert_eq!(said.iter().filter(|(status, _)| status.is_success()).count(), 1, "{said:?}");
+    assert_eq!(world.asked(), 1);
+}
+
+/// It costs nothing to be refused, but it stands against the operator's key.
+#[tokio::test]
+async fn evil_what_the_provider_refuses_is_not_asked_for_ever() {
+    let refusal = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "no" } });
+    let mut world = World::new(vec![Answer::refusal(400, refusal.to_string())]).await;
+    for n in 0..=REFUSALS {
+        let asking = read((world.local)(world.question(&hello())));
+        let (_, heard) = tokio::join!(asking, world.open.heard());
+        assert_eq!(matches!(heard, Heard::Failed(_)), n == REFUSALS, "{n}: {heard:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_ends_without_a_reason_is_paid_for_and_broken_off() {
+    let events: Vec<Value> = reply().into_iter().filter(|event| event["type"] != "message_delta").collect();
+    let mut world = World::new(vec![stream(&events)]).await;
+    let (_, text, heard) = world.answer(world.question(&hello())).await;
+    assert!(text.contains("without a reason") && !text.contains("message_stop"), "{text}");
+    assert!(matches!(&heard[..], [Heard::Reply { micros: 1.., .. }]), "{heard:?}");
 }
 
 #[tokio::test]
