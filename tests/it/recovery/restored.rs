@@ -10,8 +10,9 @@ use fixpoint::{
     store::backup,
 };
 
-/// Goes to the end, with a copy of the database made when this call comes for the `nth` time.
-async fn ended(case: &Case, method: &str, path: &str, nth: u32) {
+/// Goes to the end, with a copy of the database made when this call comes for the `nth` time; whoever serves then has the copy.
+async fn ended(method: &str, path: &str, nth: u32) -> Case {
+    let mut case = Case::new().await;
     let copy = case.folder.path().join("copy.db");
     case.github.faults().add(Fault::next(path, Trouble::Hold).on(method).after(nth));
     let server = case.serve(Wish::default()).await;
@@ -21,10 +22,9 @@ async fn ended(case: &Case, method: &str, path: &str, nth: u32) {
     case.github.faults().release();
     case.until_shown().await.unwrap();
     drop(server);
-    for end in ["-wal", "-shm"] {
-        let _ = std::fs::remove_file(case.folder.path().join(format!("fixpoint.db{end}")));
-    }
-    std::fs::rename(copy, case.folder.path().join("fixpoint.db")).unwrap();
+    // In a place of its own: SQLite takes the write-ahead log away by its name when the last connection to the old one ends.
+    case.restored(&copy);
+    case
 }
 
 /// What everybody sees but the phases, which the copy tells otherwise. Whether a pull request that is found ready could be a
@@ -42,8 +42,7 @@ fn findings(case: &Case) -> Vec<String> {
 }
 
 async fn is_taken_up(method: &str, path: &str, nth: u32) {
-    let case = Case::new().await;
-    ended(&case, method, path, nth).await;
+    let case = ended(method, path, nth).await;
     let _server = case.serve(Wish::default()).await;
     case.until_green().await.unwrap();
     assert_eq!(seen(&case).await, super::STORY.split_once('\n').unwrap().1, "{path} {nth}");
@@ -68,8 +67,7 @@ async fn a_copy_from_the_middle_of_the_second_round() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_persons_commit_on_top_is_still_a_persons() {
-    let case = Case::new().await;
-    ended(&case, "POST", "/v1/messages", 1).await;
+    let case = ended("POST", "/v1/messages", 1).await;
     let branch = case.github.pulls(REPO).unwrap()[0].head_branch.clone();
     let theirs = case.github.push_as(REPO, "alice", &branch, &[("NOTES.md", "mine\n")]).unwrap();
     let _server = case.serve(Wish::default()).await;

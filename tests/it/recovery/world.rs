@@ -159,6 +159,11 @@ impl Case {
         &self.database
     }
 
+    /// Whoever serves from now on has this database.
+    pub(super) fn restored(&mut self, database: &Path) {
+        self.database = format!("sqlite:{}", database.display());
+    }
+
     /// The database, looked at from beside.
     pub(super) async fn store(&self) -> Store {
         let begun = Instant::now();
