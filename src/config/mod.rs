@@ -147,7 +147,8 @@ impl Config {
 
     fn load_from(flags: &Flags, file: Option<PathBuf>) -> Result<Self, ConfigError> {
         let file = file.map_or_else(|| Ok(ConfigLayer::empty()), |file| read(&file))?;
-        let environment = ConfigLayer::from_env().map_err(|e| ConfigError(format!("{e:#}")))?;
+        let environment =
+            ConfigLayer::from_env().map_err(|e| ConfigError(place::of_variable(&format!("{e:#}"))))?;
         let mut config = Self::merge([flags.layer(), environment, file])?;
         config.key_from_environment()?;
         config.proxy_from_environment();

@@ -41,8 +41,47 @@ fn say(message: &str) -> String {
             let known: Vec<_> = known.iter().map(|k| format!("\"{k}\"")).collect();
             format!("\"{given}\" is none of {}", known.join(", "))
         }
-        _ => message.trim_end().replace('\n', "; "),
+        _ => wanted(message).unwrap_or_else(|| message.trim_end().replace('\n', "; ")),
     }
+}
+
+/// Serde's sentence about a value of another kind, without the names that only a program has for them.
+fn wanted(message: &str) -> Option<String> {
+    let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
+    let (given, kind) = rest.split_once(", expected ")?;
+    // A text keeps its quotes, a number loses its own.
+    let value = given.split_once('`').and_then(|(_, rest)| rest.split_once('`')).map(|(value, _)| value);
+    let text = given.find('"').map(|at| &given[at..]);
+    Some(format!("{} is expected, not {}", in_words(kind.trim_end()), value.or(text).unwrap_or(given)))
+}
+
+fn in_words(kind: &str) -> &str {
+    match kind {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "i64" => "a whole number, also below zero",
+        "f32" | "f64" => "a number",
+        "a string" => "a text in quotes",
+        "a sequence" => "a list like [\"one\", \"two\"]",
+        "a boolean" => "true or false",
+        "socket address" => "an address like \"127.0.0.1:3000\"",
+        other => other,
+    }
+}
+
+/// Confique's sentence about a variable, which names the variable once and no place in the program.
+pub(super) fn of_variable(message: &str) -> String {
+    let read = || {
+        let (name, why) = message.split_once("environment variable `")?.1.split_once("`: ")?;
+        let number = why.strip_prefix("invalid value '").and_then(|rest| rest.split_once("' for type "));
+        Some(match number {
+            Some((given, kind)) => {
+                let kind = in_words(kind.split(':').next().unwrap_or_default());
+                format!("{name}: {kind} is expected, not {given:?}")
+            }
+            None => format!("{name}: {}", say(why)),
+        })
+    };
+    read().unwrap_or_else(|| message.to_owned())
 }
 
 /// The environment variables of all settings.

@@ -48,6 +48,12 @@ fn a_mistake_is_named_with_its_place() {
         ("databse = \"sqlite:x\"", "1:1: \"databse\" is not a setting (did you mean \"database\"?)"),
         ("[sandbox]\nkind = \"dockr\"", "2:8: \"dockr\" is none of \"docker\", \"local\""),
         ("[limits]\nround = \"a while\"", "2:9: \"a while\" is not a span of time like \"45m\" or \"3h\""),
+        ("[limits]\nrounds = \"three\"", "2:10: a whole number is expected, not \"three\""),
+        ("[limits]\nrounds = -1", "2:10: a whole number is expected, not -1"),
+        ("[limits]\nsteps = 1.5", "2:9: a whole number is expected, not 1.5"),
+        ("[server]\nlisten = 5", "2:10: an address like \"127.0.0.1:3000\" is expected, not 5"),
+        ("[server]\npull = \"yes\"", "2:8: true or false is expected, not \"yes\""),
+        ("[sandbox]\nallow = 5", "2:9: a list like [\"one\", \"two\"] is expected, not 5"),
         ("[limits]\nfile_size = \"5 apples\"", "2:13: \"5 apples\" is not a size like \"5 MiB\""),
         ("[limits]\nrequest_money = \"€5\"", "2:17: \"€5\" is not dollars like \"$5\" or \"$0.25\""),
         (
@@ -240,7 +246,9 @@ fn the_models_key_comes_from_the_variable_that_is_named_or_usual() {
 #[test]
 fn a_variable_that_cannot_be_read_or_is_none_is_named() {
     let wrong = with_environment("", &[("FIXPOINT_LIMITS_ROUNDS", "many")]);
-    assert!(wrong.contains("`FIXPOINT_LIMITS_ROUNDS`"), "{wrong}");
+    assert!(wrong.contains("FIXPOINT_LIMITS_ROUNDS: a whole number is expected, not \"many\""), "{wrong}");
+    let near = with_environment("", &[("FIXPOINT_LIMIT_ROUNDS", "3")]);
+    assert!(near.contains("did you mean \\\"FIXPOINT_LIMITS_ROUNDS\\\""), "{near}");
     let strange = with_environment("", &[("FIXPOINT_LIMITS_ROUND_S", "3")]);
     assert!(strange.contains("FIXPOINT_LIMITS_ROUND_S is not a setting (did you mean"), "{strange}");
 }

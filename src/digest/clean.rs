@@ -7,10 +7,17 @@ use memchr::{memchr, memchr2, memrchr};
 /// this prefix has ever been the reason of a failure.
 pub(super) const LINE_CAP: usize = 16 * 1024;
 
+/// What of one raw line is looked at where it is longer than [`LINE_CAP`]: the beginning of what the carriage returns of a
+/// progress bar have left of it.
+pub(super) fn within_cap(raw: &[u8]) -> &[u8] {
+    let left = if raw.len() > LINE_CAP { after_overwriting(raw) } else { raw };
+    &left[..left.len().min(LINE_CAP)]
+}
+
 /// Writes the visible part of `raw` (one line without its LF) into `out`, which is emptied first.
 pub(super) fn visible<'a>(raw: &[u8], out: &'a mut Vec<u8>) -> &'a [u8] {
     out.clear();
-    let raw = &raw[..raw.len().min(LINE_CAP)];
+    let raw = within_cap(raw);
     let raw = without_timestamp(raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw));
     if raw.iter().all(|b| *b >= 0x20 || *b == b'\t') {
         out.extend_from_slice(raw);
@@ -204,6 +211,8 @@ mod tests {
         );
         assert_eq!(seen("10%\r50%\r\x1b[Kdone\r"), "done");
         assert_eq!(seen("travis_time:start:04e6a1a3\r\x1b[0K$ make test"), "$ make test");
+        let progress: String = (0..9000).map(|n| format!("{n} of 9000\r")).collect();
+        assert_eq!(seen(&format!("{progress}error: no space left")), "error: no space left");
         assert_eq!(seen("plain  \t"), "plain");
         assert_eq!(seen("\x1b["), "");
         assert_eq!(seen("bell\x07 and \0 nothing"), "bell and  nothing");

@@ -1,7 +1,10 @@
 //! The one pass over the bytes. A log that fits into the room is kept whole. Of a larger one windows around candidate lines are kept,
 //! the weightier the rather; the lines in between are counted without being looked at.
 
-use super::candidate::{self, Familiar};
+use super::{
+    candidate::{self, Familiar},
+    clean::within_cap,
+};
 use memchr::{memchr, memchr_iter, memrchr};
 
 /// Bytes of log kept in front of the unread part: the context of a candidate reaches back this far.
@@ -13,8 +16,6 @@ const BEFORE: (usize, usize) = (14, 3 * 1024);
 const AFTER: (usize, usize) = (45, 8 * 1024);
 /// Lines and bytes kept after anything as long as the room lasts.
 const EVERYTHING: (usize, usize) = (usize::MAX, usize::MAX);
-/// A single line longer than this is cut when kept; see [`super::clean::LINE_CAP`].
-const LONGEST: usize = super::clean::LINE_CAP;
 /// Bytes after which a window is followed by a new one, so that a log kept whole can be thinned out in parts.
 const WINDOW: usize = 16 * 1024;
 /// Weight of a window that ends in the failure of a step; above every other.
@@ -93,8 +94,7 @@ impl Sieve {
     fn block(&mut self, read: &mut impl FnMut(u64, &[u8]) -> bool) {
         match memrchr(b'\n', &self.buffer[self.unread..]) {
             Some(last) => self.scan(self.unread + last + 1, read),
-            // A line without an end: nobody will see more of it than its beginning.
-            None => self.buffer.truncate(self.unread + LONGEST.min(self.buffer.len() - self.unread)),
+            None => self.shorten_unended(),
         }
         if self.unread > HISTORY {
             let oldest = self.unread - HISTORY;
@@ -103,6 +103,15 @@ impl Sieve {
             self.buffer.drain(..cut);
             self.unread -= cut;
         }
+    }
+
+    /// Of a line without an end nobody will see more than is shown of it so far; what follows a carriage return takes its place.
+    fn shorten_unended(&mut self) {
+        let line = &self.buffer[self.unread..];
+        let mut left = within_cap(line).to_vec();
+        left.extend(line.last().filter(|last| **last == b'\r'));
+        self.buffer.truncate(self.unread);
+        self.buffer.append(&mut left);
     }
 
     /// Reads what is left and gives the windows, in the order of the log, and the number of lines.
@@ -240,10 +249,10 @@ impl Sieve {
     }
 }
 
-/// Adds a line (with its LF), cut to [`LONGEST`]; gives the bytes added.
+/// Adds a line (with its LF), what is looked at of it; gives the bytes added.
 fn add_line(window: &mut Window, line: &[u8]) -> usize {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let cut = &line[..line.len().min(LONGEST)];
+    let cut = within_cap(line);
     window.bytes.extend_from_slice(cut);
     window.bytes.push(b'\n');
     window.lines += 1;

@@ -1,5 +1,6 @@
 //! The proxy that a machine reaches the world by, and what it reaches without.
 
+use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
 use url::Url;
@@ -28,8 +29,7 @@ enum Except {
     Everything,
     /// A host, and all below it.
     Name(String),
-    /// A network, by its first bits.
-    Network(IpAddr, u8),
+    Network(IpNet),
 }
 
 /// Why a text names no proxy. Never says the text itself: it may hold a password.
@@ -86,7 +86,7 @@ impl Proxy {
             Except::Name(name) => {
                 host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             }
-            Except::Network(network, bits) => address.is_some_and(|address| is_in(address, *network, *bits)),
+            Except::Network(network) => address.is_some_and(|address| network.contains(&address)),
         })
     }
 
@@ -117,14 +117,11 @@ fn excepted(text: &str) -> Result<Except, ProxyError> {
     if text == "*" {
         return Ok(Except::Everything);
     }
-    if let Some((network, bits)) = text.split_once('/') {
-        let network: IpAddr = network.parse().map_err(|_| ProxyError::Except)?;
-        let most = if network.is_ipv4() { 32 } else { 128 };
-        let bits = bits.parse().ok().filter(|bits| *bits <= most).ok_or(ProxyError::Except)?;
-        return Ok(Except::Network(network, bits));
+    if text.contains('/') {
+        return text.parse().map(Except::Network).map_err(|_| ProxyError::Except);
     }
     if let Ok(address) = text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
-        return Ok(Except::Network(address, if address.is_ipv4() { 32 } else { 128 }));
+        return Ok(Except::Network(address.into()));
     }
     // "*.example.com" and ".example.com" mean what "example.com" does: with or without the host itself is told apart nowhere.
     let name = text.trim_start_matches('*').trim_start_matches('.');
@@ -133,15 +130,6 @@ fn excepted(text: &str) -> Result<Except, ProxyError> {
         true => Ok(Except::Name(name.to_owned())),
         false => Err(ProxyError::Except),
     }
-}
-
-fn is_in(address: IpAddr, network: IpAddr, bits: u8) -> bool {
-    let (all, of) = match (address, network) {
-        (IpAddr::V4(a), IpAddr::V4(n)) => (u128::from(a.to_bits() ^ n.to_bits()), 32),
-        (IpAddr::V6(a), IpAddr::V6(n)) => (a.to_bits() ^ n.to_bits(), 128),
-        _ => return false,
-    };
-    bits == 0 || all >> (of - u32::from(bits)) == 0
 }
 
 #[cfg(test)]

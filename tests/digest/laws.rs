@@ -58,3 +58,13 @@ fn a_large_log_split_anyhow_gives_the_same_digest() {
     assert!(log.len() > 10 << 20, "larger than what is kept whole");
     assert_eq!(digest(&log, 8000, 4096), digest(&log, 8000, usize::MAX));
 }
+
+#[test]
+fn what_a_progress_bar_left_of_its_line_is_seen_however_long_the_bar_was() {
+    for percents in [10, 10_000, 400_000] {
+        let mut log = String::from("$ make\n");
+        (0..percents).for_each(|number| log += &format!("{number} of {percents}\r"));
+        log += "error: no space left on the device\nmake: *** [all] Error 1\n";
+        assert!(digest(log.as_bytes(), 2000, 4096).contains("no space left on the device"), "{percents}");
+    }
+}

@@ -6,6 +6,7 @@ mod delivery;
 mod exposure;
 mod log;
 
+use crate::domain::text::terminal;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use std::{io::Read, path::Path, process::ExitCode};
@@ -85,6 +86,7 @@ impl Input {
     /// Prints the answer in the form that was asked for.
     #[allow(clippy::print_stdout, reason = "the answer is the program's output")]
     fn answer(&self, json: &serde_json::Value, words: &str) {
-        if self.json { println!("{json}") } else { println!("{words}") }
+        // A comment may hold what a terminal would obey.
+        if self.json { println!("{json}") } else { println!("{}", terminal(words)) }
     }
 }

@@ -62,8 +62,10 @@ pub(super) async fn config(args: &Args) -> anyhow::Result<Config> {
 
 /// Another provider has another address and another key.
 fn take_model(config: &mut Config, model: &str) -> anyhow::Result<()> {
-    let (provider, name) =
-        model.split_once('/').context("--model wants PROVIDER/NAME, e.g. anthropic/claude-sonnet-4-5")?;
+    let (provider, name) = model
+        .split_once('/')
+        .filter(|(_, name)| !name.trim().is_empty())
+        .context("--model wants PROVIDER/NAME, e.g. anthropic/claude-sonnet-4-5")?;
     let provider = match provider {
         "anthropic" => Provider::Anthropic,
         "openai" => Provider::Openai,
