@@ -22,6 +22,8 @@ pub(super) struct Commits {
     /// One commit at a time while a last one is set, so that none slips in behind it.
     turn: Mutex<()>,
     stopped: watch::Sender<bool>,
+    /// How often the process stood still, each time for longer than any lease lasts.
+    slept: AtomicU64,
     changes: watch::Sender<u64>,
 }
 
@@ -32,6 +34,7 @@ impl Commits {
             last: AtomicU64::new(u64::MAX),
             turn: Mutex::new(()),
             stopped: watch::Sender::new(false),
+            slept: AtomicU64::new(0),
             changes: watch::Sender::new(0),
         }
     }
@@ -73,7 +76,12 @@ impl Commits {
     /// There is no last commit any more: whatever waits here goes on.
     pub(super) fn go_on(&self) {
         self.last.store(u64::MAX, Ordering::Release);
+        self.slept.fetch_add(1, Ordering::AcqRel);
         self.stopped.send_replace(false);
+    }
+
+    pub(super) fn slept(&self) -> u64 {
+        self.slept.load(Ordering::Acquire)
     }
 
     pub(super) fn wake(&self) {

@@ -9,7 +9,7 @@ use super::{
     places, taking, turns,
 };
 use crate::domain::{Epoch, Fault, SessionId, Sha, State, Timestamp, seeded};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const INSERT: &str = "INSERT INTO sessions (id, short, installation, repo, owner, name, issue, branch, pull, head, \
     phase, done, wake_at, served, created, updated, first, state) \
@@ -109,12 +109,17 @@ impl Store {
     /// Prolongs the lease; gives the database's clock.
     ///
     /// # Errors
-    /// [`StoreError::LeaseLost`] when another holder has the session.
+    /// [`StoreError::LeaseLost`] when another holder has the session, or may have it by now: whoever stood still for as long as
+    /// the lease lasts, and only then hears that it has it, has it no more.
     pub async fn heartbeat(&self, lease: &Lease, span: Duration) -> Result<Timestamp, StoreError> {
+        let (asked, slept) = (Instant::now(), self.core.commits.slept());
         let Fenced { mut tx, now, .. } = self.fenced(lease).await?;
         let (id, until) = (lease.session.to_string(), now.plus(span).0);
         run!(&mut tx, sqlx::query(HEARTBEAT).bind(id).bind(lease.epoch.0).bind(until))?;
         self.commit(tx, Wakes::No).await?;
+        if asked.elapsed() >= span || self.core.commits.slept() != slept {
+            return Err(StoreError::LeaseLost);
+        }
         Ok(now)
     }
 

@@ -144,7 +144,8 @@ impl Store {
         self.core.commits.stop_after(more)
     }
 
-    /// For tests of recovery: after [`Store::stop_after`] the process was not dead, it had only stood still.
+    /// For tests of recovery: after [`Store::stop_after`] the process was not dead, it had only stood still, for longer
+    /// than any lease lasts.
     pub fn go_on(&self) {
         self.core.commits.go_on();
     }

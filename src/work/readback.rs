@@ -73,7 +73,8 @@ impl Driver {
             let (title, body) = self.pull_says(&self.known().await?).await?;
             self.describe(&repository, pull.number, (&title, &body)).await?;
         }
-        if let Some(show) = self.check().await? {
+        // None can be deleted: of two that were made at once both say the same.
+        for (_, show) in self.checks(&self.known().await?).await? {
             for id in repository.own_checks(&show).await? {
                 repository.update_check(id, &show).await?;
             }

@@ -1,16 +1,18 @@
 //! What GitHub should show of a session, rendered from its state and written only where it differs from what was last
 //! written. Coalescing, the last edit and the stale writer are no cases of their own.
 
+mod checks;
+
 use super::{Halt, Parts, action, drive::Driver};
 use crate::{
     domain::{
-        Fault, Phase, Sha, State,
+        Fault, Phase, State,
         policy::Secrets,
         say, seeded,
         session::{Outcome, Pull},
         text::{BODY_LIMIT, cut},
     },
-    github::{App, CheckAction, CheckShow, Repository},
+    github::{App, Repository},
     store::{Lease, Shown},
 };
 use sha2::{Digest, Sha256};
@@ -21,9 +23,6 @@ const PATCH_IN_MESSAGE: usize = 40_000;
 
 /// What could not be shown is not tried again sooner.
 const SHOW_AGAIN: Duration = Duration::from_secs(2);
-
-/// Our check run's name.
-const CHECK: &str = "fixpoint";
 
 /// How a marker ends.
 const MARKED: &str = " -->";
@@ -109,9 +108,8 @@ impl Driver {
         self.show_status(&repository, &known).await?;
         self.show_pull(&repository, &known).await?;
         self.show_draft(&repository, &known).await?;
-        self.show_check(&repository, &known).await?;
-        self.show_second(&repository, &known).await?;
         self.show_label(&repository, &known).await?;
+        self.show_checks(&repository, &known).await?;
         if self.parts.settings.action.is_some() {
             // Its block tells what has just been shown; where nothing was, this writes nothing.
             self.show_status(&repository, &self.known().await?).await?;
@@ -169,88 +167,6 @@ impl Driver {
         self.remember("draft", &pull.number.to_string(), wanted).await
     }
 
-    /// One check run a head, completed as soon as there is something to say; never one that blocks.
-    async fn show_check(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
-        match self.check().await? {
-            Some(show) => self.show_run(repository, known, &check_thing(&show.head), &show).await,
-            None => Ok(()),
-        }
-    }
-
-    /// What our check run says now, where there is to be one.
-    pub(super) async fn check(&self) -> Result<Option<CheckShow>, Halt> {
-        let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(None) };
-        // On a person's pull request nothing is shown before there is something to say.
-        let facts = &self.state.facts;
-        let began = facts.told || facts.rounds.iter().any(|round| round.commit.is_some());
-        if facts.guest.is_some() && !began {
-            return Ok(None);
-        }
-        let app = self.parts.app().await?;
-        if app.id == 0 {
-            // With a workflow's own token our check run would stand among those of some workflow, as one of CI's.
-            return Ok(None);
-        }
-        let (title, summary) =
-            say::check(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
-        let conclusion = match &self.state.phase {
-            Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => Some("success"),
-            Phase::Resting { .. } | Phase::Done { .. } | Phase::Waiting { .. } => Some("neutral"),
-            _ => None,
-        };
-        // GitHub shows buttons on completed runs only.
-        let actions = match &self.state.phase {
-            Phase::Resting { .. } => buttons(),
-            _ => Vec::new(),
-        };
-        let external_id = format!("{}:{}", self.lease.session, head.short());
-        let name = CHECK.to_owned();
-        let show =
-            CheckShow { head, name, external_id, conclusion, title, summary, actions, details_url: None };
-        Ok(Some(show))
-    }
-
-    async fn show_run(
-        &mut self,
-        repository: &Repository,
-        known: &Known,
-        thing: &str,
-        show: &CheckShow,
-    ) -> Result<(), Halt> {
-        let content = format!("{}\n{}\n{:?}", show.title, show.summary, show.conclusion);
-        let shown = known.of(thing);
-        if shown.is_some_and(|s| s.hash == hash(&content)) {
-            return Ok(());
-        }
-        self.tick().await?;
-        let id = match shown.and_then(|s| s.remote.parse::<u64>().ok()) {
-            Some(id) => id,
-            None => repository.check_once(show).await?,
-        };
-        repository.update_check(id, show).await?;
-        self.remember(thing, &id.to_string(), &content).await
-    }
-
-    /// Has a second person looked? Left open until then: where the repository's rules require it, it cannot be merged.
-    async fn show_second(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
-        let (Some(_), Some(head)) = (self.own_pull(), self.state.facts.head.clone()) else { return Ok(()) };
-        let wanted = self.parts.house.holds.second_person;
-        let Some((enough, title, summary)) = say::second_person(wanted, &self.state.facts) else {
-            return Ok(());
-        };
-        let show = CheckShow {
-            external_id: format!("{}:second:{}", self.lease.session, head.short()),
-            head: head.clone(),
-            name: say::SECOND_PERSON.to_owned(),
-            conclusion: enough.then_some("success"),
-            title,
-            summary,
-            actions: Vec::new(),
-            details_url: None,
-        };
-        self.show_run(repository, known, &format!("second:{head}"), &show).await
-    }
-
     /// The label by which people find what waits for them: put on when a person is needed, taken off when not any more.
     async fn show_label(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
         let wanted = if self.state.facts.told && self.state.needs_person() { "on" } else { "off" };
@@ -303,23 +219,6 @@ impl Driver {
         let shown = Shown { thing: thing.to_owned(), remote: remote.to_owned(), hash: hash(content) };
         Ok(self.parts.store.show(&self.lease, &shown).await?)
     }
-}
-
-/// Whoever presses one is asked for permission like a commenter.
-fn buttons() -> Vec<CheckAction> {
-    let button = |label: &str, description: &str, identifier: &str| CheckAction {
-        label: label.to_owned(),
-        description: description.to_owned(),
-        identifier: identifier.to_owned(),
-    };
-    vec![
-        button("Retry", "The last request once more", "retry"),
-        button("Fix", "Mend what CI says of this commit", "fix"),
-    ]
-}
-
-fn check_thing(head: &Sha) -> String {
-    format!("check:{head}")
 }
 
 pub(super) fn hash(content: &str) -> String {

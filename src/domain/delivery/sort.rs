@@ -97,7 +97,8 @@ fn comment(hook: Part<'_>, us: &Us<'_>) -> Sorted {
     match hook.text("action") {
         "created" => {}
         "edited" => return Err(EDITED),
-        _ => return Err("a deleted comment changes nothing"),
+        "deleted" => return Err("a deleted comment changes nothing"),
+        _ => return Err(NOTHING),
     }
     let by = author(hook, comment, us)?;
     let place = place(hook)?;

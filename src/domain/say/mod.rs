@@ -84,5 +84,11 @@ pub fn check(state: &State, context: &Context<'_>) -> (String, String) {
     (title, text::cut(&face.summary(), SUMMARY_LIMIT - MARKER))
 }
 
+/// Title and summary of our check run on a commit that another came after.
+pub fn superseded(now: &super::Sha) -> (String, String) {
+    let now = now.short();
+    (format!("Went on with {now}"), format!("How it stands is told on `{now}`."))
+}
+
 #[cfg(test)]
 mod tests;

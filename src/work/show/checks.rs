@@ -1,0 +1,133 @@
+//! Our check runs: one a commit, completed as soon as there is something to say and never one that blocks; a second that waits for
+//! another person's look, where the repository wants one.
+
+use super::{Known, context, hash};
+use crate::{
+    domain::{Phase, Sha, say, session::Outcome},
+    github::{CheckAction, CheckShow, Repository},
+    work::{Halt, drive::Driver},
+};
+
+/// Our check run's name.
+const CHECK: &str = "fixpoint";
+
+/// How the name of one begins, among what is shown; the commit follows.
+const THING: &str = "check:";
+
+impl Driver {
+    pub(super) async fn show_checks(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
+        for (thing, show) in self.checks(known).await? {
+            self.show_run(repository, known, &thing, &show).await?;
+        }
+        Ok(())
+    }
+
+    /// What our check runs say now, and as what each is known. What stands on a commit that another came after would otherwise be at
+    /// work for ever.
+    pub(in crate::work) async fn checks(&self, known: &Known) -> Result<Vec<(String, CheckShow)>, Halt> {
+        let mut checks: Vec<_> = self.second().into_iter().collect();
+        let Some(now) = self.check().await? else { return Ok(checks) };
+        let head = now.head.clone();
+        let before = known.heads().filter(|old| *old != head).map(|old| self.superseded(old, &head));
+        checks.extend(std::iter::once(now).chain(before).map(|show| (format!("{THING}{}", show.head), show)));
+        Ok(checks)
+    }
+
+    async fn check(&self) -> Result<Option<CheckShow>, Halt> {
+        let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(None) };
+        // On a person's pull request nothing is shown before there is something to say.
+        let facts = &self.state.facts;
+        let began = facts.told || facts.rounds.iter().any(|round| round.commit.is_some());
+        if facts.guest.is_some() && !began {
+            return Ok(None);
+        }
+        let app = self.parts.app().await?;
+        if app.id == 0 {
+            // With a workflow's own token our check run would stand among those of some workflow, as one of CI's.
+            return Ok(None);
+        }
+        let (title, summary) =
+            say::check(&self.state, &context(&self.parts, app, &self.state, &self.short(), None));
+        let conclusion = match &self.state.phase {
+            Phase::Resting { outcome: Outcome::Green | Outcome::NoCi } => Some("success"),
+            Phase::Resting { .. } | Phase::Done { .. } | Phase::Waiting { .. } => Some("neutral"),
+            _ => None,
+        };
+        // GitHub shows buttons on completed runs only.
+        let actions = match &self.state.phase {
+            Phase::Resting { .. } => buttons(),
+            _ => Vec::new(),
+        };
+        Ok(Some(CheckShow { conclusion, actions, ..self.plain(head, title, summary) }))
+    }
+
+    fn superseded(&self, head: Sha, now: &Sha) -> CheckShow {
+        let (title, summary) = say::superseded(now);
+        CheckShow { conclusion: Some("neutral"), ..self.plain(head, title, summary) }
+    }
+
+    fn plain(&self, head: Sha, title: String, summary: String) -> CheckShow {
+        CheckShow {
+            external_id: format!("{}:{}", self.lease.session, head.short()),
+            head,
+            name: CHECK.to_owned(),
+            conclusion: None,
+            title,
+            summary,
+            actions: Vec::new(),
+            details_url: None,
+        }
+    }
+
+    /// Has a second person looked? Left open until then: where the repository's rules require it, it cannot be merged.
+    fn second(&self) -> Option<(String, CheckShow)> {
+        let head = self.own_pull().and(self.state.facts.head.clone())?;
+        let wanted = self.parts.house.holds.second_person;
+        let (enough, title, summary) = say::second_person(wanted, &self.state.facts)?;
+        let thing = format!("second:{head}");
+        let external_id = format!("{}:second:{}", self.lease.session, head.short());
+        let (name, conclusion) = (say::SECOND_PERSON.to_owned(), enough.then_some("success"));
+        Some((thing, CheckShow { external_id, name, conclusion, ..self.plain(head, title, summary) }))
+    }
+
+    async fn show_run(
+        &mut self,
+        repository: &Repository,
+        known: &Known,
+        thing: &str,
+        show: &CheckShow,
+    ) -> Result<(), Halt> {
+        let content = format!("{}\n{}\n{:?}", show.title, show.summary, show.conclusion);
+        let shown = known.of(thing);
+        if shown.is_some_and(|s| s.hash == hash(&content)) {
+            return Ok(());
+        }
+        self.tick().await?;
+        let id = match shown.and_then(|s| s.remote.parse::<u64>().ok()) {
+            Some(id) => id,
+            None => repository.check_once(show).await?,
+        };
+        repository.update_check(id, show).await?;
+        self.remember(thing, &id.to_string(), &content).await
+    }
+}
+
+impl Known {
+    /// The commits that a check run of ours stands on.
+    fn heads(&self) -> impl Iterator<Item = Sha> {
+        self.0.iter().filter_map(|shown| Sha::parse(shown.thing.strip_prefix(THING)?).ok())
+    }
+}
+
+/// Whoever presses one is asked for permission like a commenter.
+fn buttons() -> Vec<CheckAction> {
+    let button = |label: &str, description: &str, identifier: &str| CheckAction {
+        label: label.to_owned(),
+        description: description.to_owned(),
+        identifier: identifier.to_owned(),
+    };
+    vec![
+        button("Retry", "The last request once more", "retry"),
+        button("Fix", "Mend what CI says of this commit", "fix"),
+    ]
+}
