@@ -433,7 +433,7 @@ impl Fixpoint {
                 || picture.contains("\"phase\":\"working\"")
                 || picture.contains("\"phase\":\"publishing\"")
                 || picture.starts_with("open");
-            let watching = picture.contains("\"phase\":\"watching\"");
+            let watching = picture.matches("\"phase\":\"watching\"").count();
             // Where no server runs nobody takes it up.
             let (unread, woken) = match self.running {
                 Some(_) => (due.unread().await, due.woken().await),
@@ -447,10 +447,11 @@ impl Fixpoint {
             } else if held || woken {
                 stirred = Instant::now();
             }
-            let quiet = if watching { QUIET_WATCH } else { QUIET };
-            let still = stirred.elapsed() > quiet && !(watching && self.deaf);
-            // One look at the least began after the last change, and ended.
-            let vain = watching && !held && changed.elapsed() > QUIET_LOOKS && looked >= looks + 2;
+            let quiet = if watching > 0 { QUIET_WATCH } else { QUIET };
+            let still = stirred.elapsed() > quiet && !(watching > 0 && self.deaf);
+            // One look of each at the least began after the last change, and ended.
+            let enough = looks + watching * if held { 3 } else { 2 };
+            let vain = watching > 0 && changed.elapsed() > QUIET_LOOKS && looked >= enough;
             if still || vain {
                 return due.close().await;
             }
