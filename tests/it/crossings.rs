@@ -11,7 +11,7 @@ use std::time::Duration;
 async fn watching(rounds: u32) -> Fixpoint {
     let world = World::new().ci(Ci::none()).limits(|l| {
         l.rounds = rounds;
-        l.ci_start = Duration::from_secs(60);
+        l.ci_start = Duration::from_secs(600);
     });
     let mut t = world.start().await;
     t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 * $2"), finish("Multiply")]);
@@ -27,10 +27,17 @@ impl Fixpoint {
         self.github.status(&self.repo, &head, "ci/other", state).expect("a status");
     }
 
-    /// The next push is on its way for a while.
+    /// The next push is on its way until [`Fixpoint::push_arrives`].
     fn slow_push(&self) {
-        let slow = Fault::next("/*/*/git-receive-pack", Trouble::Slow(2500)).on("POST");
+        let slow = Fault::next("/*/*/git-receive-pack", Trouble::Hold).on("POST");
         self.github.faults().add(slow);
+    }
+
+    /// Whatever was said has come by now, and then the push.
+    async fn push_arrives(&mut self) {
+        self.until_held().await;
+        self.delivered().await;
+        self.github.faults().release();
     }
 }
 
@@ -38,13 +45,16 @@ impl Fixpoint {
 async fn code_while_queued_is_joined() {
     let running = Running { all: 4, repository: 1, installation: 4 };
     let mut t = World { running, ..World::new() }.start().await;
-    t.github.model().plays_where("the first thing", [finish("Nothing").after(Duration::from_secs(3))]);
+    t.github.model().plays_where("the first thing", [finish("Nothing")]);
     t.github.model().plays_where("mend the second", [finish("Nothing either")]);
+    t.model_waits(0);
     t.comment("/code do the first thing").by("alice").on(ISSUE);
     t.until_shown(1).await;
     let second = t.github.open_issue(&t.repo, "alice", "Another", "").unwrap();
     t.comment("/code mend the second").by("alice").on(second);
     t.comment("/code and mind the zero").by("alice").on(second);
+    t.heard().await;
+    t.model_goes_on().await;
     t.settle().await;
     let sessions = t.sessions().await;
     assert_eq!(sessions.len(), 2);
@@ -59,14 +69,13 @@ async fn code_while_queued_is_joined() {
 #[tokio::test(flavor = "multi_thread")]
 async fn code_while_working_reaches_the_agent_in_the_same_request() {
     let mut t = fixpoint().await;
-    t.model_plays([
-        shell("true").after(Duration::from_secs(2)),
-        edit("src/sum.sh", "$1 - $2", "$1 + $2"),
-        finish("Add"),
-    ]);
+    t.model_plays([shell("true"), edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
+    t.model_waits(0);
     t.comment("/code").by("alice").on(ISSUE);
     t.until_shown(1).await;
     t.comment("/code and mind the zero").by("alice").on(ISSUE);
+    t.heard().await;
+    t.model_goes_on().await;
     t.settle().await;
     t.ci_passes().await;
     assert_eq!(t.phases().await, "queued → working(1) → publishing → watching → resting(green)");
@@ -88,6 +97,7 @@ async fn code_while_publishing_is_a_request_of_its_own_after_the_push() {
     t.comment("/code").by("alice").on(ISSUE);
     t.until("publishing").await;
     t.comment("/code no, add them").by("alice").on(ISSUE);
+    t.push_arrives().await;
     t.settle().await;
     assert_eq!(
         t.phases().await,
@@ -108,6 +118,7 @@ async fn stop_while_publishing_finishes_what_is_on_its_way() {
     t.comment("/code").by("alice").on(ISSUE);
     t.until("publishing").await;
     t.comment("/code stop").by("alice").on(ISSUE);
+    t.push_arrives().await;
     t.settle().await;
     assert_eq!(t.phases().await, "queued → working(1) → publishing → resting(stopped)");
     let head = t.state().await.facts.head.unwrap().to_string();
@@ -207,8 +218,7 @@ async fn green_that_turns_red_at_rest_uses_the_rounds_that_are_left() {
     t.settle().await;
     t.model_plays([edit("src/sum.sh", "$1 * $2", "$1 + $2"), finish("Add")]);
     t.status("failure").await;
-    t.until("working(2)").await;
-    t.until("watching").await;
+    t.until_phases("working(2) → publishing → watching").await;
     t.until_seen("it is a draft again", |t| t.pull().draft).await;
     t.status("success").await;
     t.until("resting(green)").await;
@@ -229,8 +239,7 @@ async fn f46_f52_an_old_heads_green_is_history() {
     let old = t.state().await.facts.head.unwrap().to_string();
     t.model_plays([edit("src/sum.sh", "$1 * $2", "$1 + $2"), finish("Add")]);
     t.status("failure").await;
-    t.until("working(2)").await;
-    t.until("watching").await;
+    t.until_phases("working(2) → publishing → watching").await;
     t.github.status(&t.repo, &old, "ci/other", "success").unwrap();
     t.settle().await;
     assert!(t.phases().await.ends_with("working(2) → publishing → watching"), "{}", t.phases().await);
@@ -258,10 +267,13 @@ async fn a_question_that_nobody_answers_is_ended_and_that_is_said_once() {
 async fn approve_where_nothing_waits_is_answered() {
     let mut t = fixpoint().await;
     t.github.collaborator(&t.repo, "bob", Permission::Write).unwrap();
-    t.model_plays([finish("Nothing").after(Duration::from_secs(2))]);
+    t.model_plays([finish("Nothing")]);
+    t.model_waits(0);
     t.comment("/code").by("alice").on(ISSUE);
     t.until_shown(1).await;
     t.comment("/code approve").by("bob").on(ISSUE);
+    t.heard().await;
+    t.model_goes_on().await;
     t.settle().await;
     t.until_says("Nothing waits for an approval").await;
     t.end().await;

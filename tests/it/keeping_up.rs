@@ -79,6 +79,8 @@ async fn a_conflict_is_noticed_without_being_asked() {
     t.comment("/code").by("alice").on(ISSUE);
     t.until("watching").await;
     t.github.push_as(&t.repo, "alice", "main", &[("src/sum.sh", "printf '%s\\n' $(($1 - $2))\n")]).unwrap();
+    // Nothing tells of it but a look.
+    t.until_phases("working(2) → publishing → watching").await;
     t.settle().await;
     t.ci_passes().await;
     let phases = t.phases().await;

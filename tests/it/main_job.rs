@@ -78,8 +78,7 @@ async fn f49_a_repository_without_ci_is_ready_and_that_is_said() {
     let mut t = World::new().ci(Ci::none()).start().await;
     t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), finish("Add")]);
     t.comment("/code").by("alice").on(ISSUE);
-    t.settle().await;
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    t.until("resting(no_ci)").await;
     t.settle().await;
     assert!(t.phases().await.ends_with("watching → resting(no_ci)"), "{}", t.phases().await);
     assert!(!t.pull().draft);

@@ -1,10 +1,13 @@
 //! `fixpoint observe` over a month with every kind of red in it: the table is exact, and nothing is written.
 
-use crate::support::REPO;
+use crate::support::{LONGEST, REPO};
 use assert_cmd::Command;
 use fixpoint::emulator::{Ci, Emulator, JobPlay, NewRepository, Options, PastRun, Permission};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{
+    io::{BufRead, BufReader},
+    time::Duration,
+};
 
 const WRONG: &str = "sum.sh:1: error: expected 3, got 2";
 const UNUSED: &str = "lint.sh:2: error: unused variable";
@@ -88,12 +91,24 @@ struct Served {
 
 impl Served {
     fn start(folder: &std::path::Path) -> Self {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let address = format!("127.0.0.1:{port}");
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("fixpoint"));
         command.arg("serve").current_dir(folder).env("NO_PROXY", "127.0.0.1,localhost");
-        command.env("FIXPOINT_SERVER_LISTEN", &address);
-        Self { child: command.spawn().unwrap(), address }
+        // A port that nobody else can take meanwhile: it says itself which one it got.
+        command.env("FIXPOINT_SERVER_LISTEN", "127.0.0.1:0").stderr(std::process::Stdio::piped());
+        let mut served = Self { child: command.spawn().unwrap(), address: String::new() };
+        let log = BufReader::new(served.child.stderr.take().unwrap());
+        let (tell, told) = std::sync::mpsc::channel();
+        // Read to its end: whoever logs must not wait for a reader.
+        std::thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                println!("{line}");
+                if let Some((_, at)) = line.split_once("its report is at http://") {
+                    let _ = tell.send(at.trim_end_matches('/').to_owned());
+                }
+            }
+        });
+        served.address = told.recv_timeout(LONGEST).expect("it says where it listens");
+        served
     }
 
     async fn get(&self, path: &str, host: &str) -> Option<(u16, String)> {
@@ -105,7 +120,8 @@ impl Served {
 
     /// The data, once every repository is read.
     async fn data(&self) -> Value {
-        for _ in 0..300 {
+        let begun = tokio::time::Instant::now();
+        while begun.elapsed() < LONGEST {
             if let Some((200, said)) = self.get("/observed.json", &self.address).await {
                 let said: Value = serde_json::from_str(&said).unwrap();
                 let all = said["repositories"].as_array().unwrap();

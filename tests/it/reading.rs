@@ -76,6 +76,8 @@ async fn at_the_cap(t: &mut Fixpoint) -> Failure {
 }
 
 async fn ends(t: &mut Fixpoint, with: &str) {
+    t.until_phases(with).await;
+    t.settle().await;
     let phases = t.phases().await;
     assert!(phases.ends_with(with), "{phases}\n{}", t.story().await);
     t.end().await;
@@ -106,6 +108,7 @@ mod talks {
         t.ci_passes().await;
         t.until_shown(3).await;
         assert!(t.github.model().shown()[2].holds("ci/old"), "the agent is told of the status");
+        t.until_phases("working(2) → publishing → watching").await;
         t.ci_passes().await;
         ends(&mut t, "working(2) → publishing → watching → resting(green)").await;
     }

@@ -1,6 +1,6 @@
 //! When it does not go well: red at the cap, not the code's fault, or not allowed.
 
-use crate::support::{ISSUE, World, fixpoint, plays::*};
+use crate::support::{ISSUE, World, fixpoint, not_at_midnight, plays::*};
 use fixpoint::emulator::{CiPlay, JobPlay, Play};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,6 +106,7 @@ async fn a_model_that_talks_nonsense_is_not_paid_for_ever() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn f2_a_days_budget_stops_everything_and_says_so_once() {
+    not_at_midnight().await;
     let mut world = World::new();
     world.daily.repository = 10;
     let mut t = world.start().await;

@@ -160,6 +160,8 @@ async fn a_required_check_that_never_appears_is_named() {
     t.comment("/code").by("alice").on(ISSUE);
     t.settle().await;
     t.ci_passes().await;
+    t.until("resting(not_started)").await;
+    t.settle().await;
     assert!(t.phases().await.ends_with("watching → resting(not_started)"), "{}", t.phases().await);
     assert!(t.said().concat().contains("deploy-preview"), "{:?}", t.said());
     t.end().await;

@@ -3,7 +3,6 @@
 use crate::support::{Fixpoint, ISSUE, World, fixpoint, plays::*};
 use fixpoint::emulator::{LineComment, Permission, Play};
 use serde_json::json;
-use std::time::Duration;
 
 /// A pull request of ours, green and ready.
 async fn ready(t: &mut Fixpoint) -> u64 {
@@ -24,8 +23,9 @@ async fn f21_a_review_is_one_request_and_each_thread_is_answered() {
     let mut t = fixpoint().await;
     let pull = ready(&mut t).await;
     let lines = [on_line("Quote the arguments."), on_line("Why not bc?")];
-    let look = shell("cat src/sum.sh").after(Duration::from_secs(2));
+    let look = shell("cat src/sum.sh");
     t.model_plays([edit("src/sum.sh", "echo $(($1 + $2))", "echo \"$(($1 + $2))\""), look]);
+    t.model_waits(1);
     t.github.review(&t.repo, pull, "rita", "CHANGES_REQUESTED", "Nearly.", &lines).unwrap();
     t.until_shown(4).await;
     for told in ["Nearly.", "Quote the arguments.", "Why not bc?", "echo $(($1 + $2))"] {
@@ -34,6 +34,7 @@ async fn f21_a_review_is_one_request_and_each_thread_is_answered() {
     let first = t.thread_ids()[0];
     let replies = json!({ "summary": "Quote it", "replies": [{ "comment": first, "text": "Quoted." }] });
     t.model_plays([Play::call("finish", replies)]);
+    t.model_goes_on().await;
     t.settle().await;
     t.ci_passes().await;
     let answers = t.github.line_comments(&t.repo, pull).unwrap();

@@ -9,7 +9,10 @@ mod storm;
 mod taking;
 
 use crate::support::Fixpoint;
-use fixpoint::{emulator::DeliveryView, store::Store};
+use fixpoint::{
+    emulator::{DeliveryView, Fault, Trouble},
+    store::Store,
+};
 use hmac::{Hmac, KeyInit, Mac};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -50,6 +53,12 @@ async fn until<T: std::fmt::Debug>(longest: Duration, look: impl AsyncFn() -> Re
         assert!(begun.elapsed() < longest, "it never comes to it; last seen: {seen:?}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+/// Whoever asks the model is told to come again, and nothing of its script is played, until the faults are cleared.
+fn model_is_away(t: &Fixpoint) {
+    let busy = Trouble::Status { status: 503, retry_after: None };
+    t.github.faults().add(Fault::next("/v1/messages", busy).on("POST").times(u32::MAX));
 }
 
 /// Every delivery that was answered with a success is there.

@@ -1,6 +1,6 @@
 //! Who waits for a place is told its place, and comes in its order.
 
-use crate::support::{ISSUE, World, plays::*};
+use crate::support::{ISSUE, LONGEST, World, plays::*};
 use fixpoint::work::Running;
 use std::time::Duration;
 
@@ -12,13 +12,14 @@ async fn the_waiting_are_told_their_place_and_come_in_order() {
         t.github.open_issue(&t.repo, "alice", "Second", "").unwrap(),
         t.github.open_issue(&t.repo, "alice", "Third", "").unwrap(),
     );
-    t.github.model().plays_where("the first thing", [finish("Nothing").after(Duration::from_secs(14))]);
+    t.github.model().plays_where("the first thing", [finish("Nothing")]);
     t.github.model().plays_where("mend the second", [finish("Nothing either").after(Duration::from_secs(1))]);
     t.github.model().plays_where("look at the third one", [finish("Nor here")]);
+    t.model_waits(0);
     t.comment("/code do the first thing").by("alice").on(ISSUE);
     t.until_shown(1).await;
     let queued = async |issue: u64| {
-        super::until(Duration::from_secs(20), async || {
+        super::until(LONGEST, async || {
             let sessions = t.sessions().await;
             let session = sessions.into_iter().find(|s| s.state.facts.thread.number.0 == issue);
             let Some(session) = session else { return Err(None) };
@@ -32,7 +33,7 @@ async fn the_waiting_are_told_their_place_and_come_in_order() {
     queued(third).await;
     t.comment("/code status").by("alice").on(third);
     t.comment("/code status").by("alice").on(second);
-    super::until(Duration::from_secs(10), async || {
+    super::until(LONGEST, async || {
         let said = |issue| {
             let comments = t.github.comments(&t.repo, issue).unwrap();
             comments.into_iter().filter(|c| c.author == "fixpoint[bot]").map(|c| c.body).collect::<String>()
@@ -42,6 +43,7 @@ async fn the_waiting_are_told_their_place_and_come_in_order() {
         told.then_some(()).ok_or((of_second, of_third))
     })
     .await;
+    t.model_goes_on().await;
     t.settle().await;
     let shown = t.github.model().shown();
     assert_eq!(shown.len(), 3);

@@ -1,14 +1,13 @@
 //! A delivery that cannot be read is kept and shown, and looking covers for it.
 
 use super::Sender;
-use crate::support::{ISSUE, World, plays::*};
+use crate::support::{ISSUE, LONGEST, World, plays::*};
 use fixpoint::{
     app::doctor::{CHECKS, Finding, Level, Patient},
     config::Config,
     domain::access::Profile,
     store,
 };
-use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn f53_what_cannot_be_read_is_kept_and_looking_covers_for_it() {
@@ -19,7 +18,7 @@ async fn f53_what_cannot_be_read_is_kept_and_looking_covers_for_it() {
     let sender = Sender::of(&t);
     let torn = "{\"action\":\"completed\",\"check_run\":{\"conclusion\":\"succ".to_owned();
     assert_eq!(sender.post(&t.address(), "torn", "check_run", torn).await, 202);
-    super::until(Duration::from_secs(10), async || {
+    super::until(LONGEST, async || {
         let settled = t.store.delivery("torn").await.unwrap().unwrap().1;
         settled.filter(|s| s.fate == "quarantined").map(drop).ok_or("open")
     })
@@ -47,7 +46,7 @@ async fn t44_json_a_million_levels_deep_ends_nothing() {
     let objects = format!("{{\"action\":{}1{}}}", "{\"a\":".repeat(LEVELS), "}".repeat(LEVELS));
     for (guid, deep) in [("lists", lists), ("objects", objects)] {
         assert_eq!(sender.post(&t.address(), guid, "issue_comment", deep).await, 202);
-        super::until(Duration::from_secs(20), async || {
+        super::until(LONGEST, async || {
             let settled = t.store.delivery(guid).await.unwrap().unwrap().1;
             settled.filter(|s| s.fate == "quarantined").map(drop).ok_or("open")
         })

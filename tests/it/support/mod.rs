@@ -3,18 +3,20 @@
 //! A test is a conversation: people say something, CI does something, [`Fixpoint::settle`] waits until nothing moves any
 //! more, and the story is what everybody could see. Git, the database, the sandbox and the wire are real.
 
+mod due;
 pub mod plays;
 pub mod postgres;
 pub mod story;
 
 pub use story::word;
 
+use due::Due;
 use fixpoint::{
     agent,
     app::{self, Running, Settings},
     domain::{Limits, State, egress::AllowList, policy::Rules, session, step},
     egress::{self, Upstream},
-    emulator::{Ci, Emulator, NewRepository, Options, Permission},
+    emulator::{Ci, Emulator, Fault, NewRepository, Options, Permission, Trouble},
     github,
     http::WebhookSecrets,
     llm::{self, ModelSettings, Wire},
@@ -38,6 +40,12 @@ pub const SECRET: &str = "quiet-river-under-the-old-bridge";
 
 /// The issue that the harness opens.
 pub const ISSUE: u64 = 1;
+
+/// Nothing that is waited for takes longer, however busy the machine is.
+pub const LONGEST: Duration = Duration::from_secs(300);
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A world before it runs.
 pub struct World {
@@ -87,18 +95,19 @@ pub struct Fixpoint {
     deaf: bool,
     pulls: bool,
     rebuild: Box<dyn Fn() -> Settings + Send + Sync>,
+    database: String,
     // The last to go: everything above lives in it.
     _folder: TempDir,
 }
 
-/// Limits short enough for a test to wait for.
+/// Limits short enough for a test to wait for; those that no test waits for are long enough for a busy machine.
 pub fn quick() -> Limits {
     Limits {
         settle: Duration::from_millis(150),
         review_wait: Duration::from_millis(300),
         ci_start: Duration::from_millis(1500),
-        ci_wait: Duration::from_secs(60),
-        round: Duration::from_secs(120),
+        ci_wait: Duration::from_secs(600),
+        round: Duration::from_secs(600),
         ..Limits::default()
     }
 }
@@ -207,7 +216,9 @@ impl World {
             let database = database.clone().unwrap_or(settings.database);
             Settings { engine, hooks, database, min_free_disk, ..settings }
         };
-        let running = app::start(rebuild(), client()).await.expect("fixpoint starts");
+        let settings = rebuild();
+        let database = settings.database.clone();
+        let running = app::start(settings, client()).await.expect("fixpoint starts");
         if self.deaf {
             for event in ["check_run", "check_suite", "workflow_run", "workflow_job", "status"] {
                 github.faults().astray(Some(event), u32::MAX, fixpoint::emulator::Astray::Drop);
@@ -233,8 +244,18 @@ impl World {
             heard: Vec::new(),
             deaf: self.deaf,
             rebuild: Box::new(rebuild),
+            database,
             _folder: folder,
         }
+    }
+}
+
+/// What is spent is counted by days of UTC: a test that counts on it does not begin when one is about to end.
+pub async fn not_at_midnight() {
+    const DAY: i64 = 24 * 60 * 60;
+    let left = DAY - chrono::Utc::now().timestamp().rem_euclid(DAY);
+    if left < 300 {
+        tokio::time::sleep(Duration::from_secs(left.unsigned_abs() + 1)).await;
     }
 }
 
@@ -393,84 +414,141 @@ impl Fixpoint {
         self.settle().await;
     }
 
-    /// Waits until nothing moves any more: no delivery open, nobody at work, nothing new for a while.
+    /// Waits until nothing moves any more: no delivery open, nobody at work, nobody due, nothing new for a while.
     pub async fn settle(&mut self) {
         const QUIET: Duration = Duration::from_millis(500);
         // While CI is watched a verdict may still wait for its settle window and the next look.
         const QUIET_WATCH: Duration = Duration::from_millis(2000);
-        // Without a hint looks are up to fifteen settle times apart.
-        const QUIET_DEAF: Duration = Duration::from_millis(3500);
-        const LONGEST: Duration = Duration::from_secs(90);
+        // Looks that find nothing are no movement: they may come faster than it gets quiet, or take longer.
+        const QUIET_LOOKS: Duration = Duration::from_millis(3500);
         let begun = Instant::now();
-        let mut last = (String::new(), Instant::now());
+        let mut due = Due::open(&self.database).await;
+        let (mut last, mut looks) = (String::new(), 0);
+        // When anything was last seen to change, and when somebody was last seen at it.
+        let (mut changed, mut stirred) = (begun, begun);
         loop {
             self.github.settled().await;
-            let picture = self.picture().await;
+            let (picture, looked) = self.picture().await;
             let moving = picture.contains("\"phase\":\"queued\"")
                 || picture.contains("\"phase\":\"working\"")
                 || picture.contains("\"phase\":\"publishing\"")
                 || picture.starts_with("open");
-            // A session that somebody holds is still being shown or looked at. Where all is found by looking, a look that
-            // finds nothing is no movement: they come faster than it gets quiet.
-            let held = !self.store.live_leases().await.expect("leases").is_empty();
-            let quiet = match picture.contains("\"phase\":\"watching\"") {
-                true if self.deaf => QUIET_DEAF,
-                true => QUIET_WATCH,
-                false => QUIET,
+            let watching = picture.matches("\"phase\":\"watching\"").count();
+            // Where no server runs nobody takes it up.
+            let (unread, woken) = match self.running {
+                Some(_) => (due.unread().await, due.woken().await),
+                None => (false, false),
             };
-            if picture != last.0 || moving || (held && !self.deaf) {
-                last = (picture, Instant::now());
-            } else if last.1.elapsed() > quiet && !held {
-                return;
+            // A session that somebody holds is still being shown or looked at.
+            let held = !self.store.live_leases().await.expect("leases").is_empty();
+            if picture != last || moving || unread {
+                (last, looks) = (picture, looked);
+                (changed, stirred) = (Instant::now(), Instant::now());
+            } else if held || woken {
+                stirred = Instant::now();
+            }
+            let quiet = if watching > 0 { QUIET_WATCH } else { QUIET };
+            let still = stirred.elapsed() > quiet && !(watching > 0 && self.deaf);
+            // One look of each at the least began after the last change, and ended.
+            let enough = looks + watching * if held { 3 } else { 2 };
+            let vain = watching > 0 && changed.elapsed() > QUIET_LOOKS && looked >= enough;
+            if still || vain {
+                return due.close().await;
             }
             if begun.elapsed() > LONGEST {
-                panic!("it does not settle:\n{}\n{}", last.0, self.story().await);
+                panic!("it does not settle:\n{last}\n{}", self.story().await);
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(LOOK).await;
         }
     }
 
-    /// Waits until the only session is in this phase.
+    /// Waits until every delivery is settled: what it says lies before its session, whether it was read or not.
+    pub async fn delivered(&mut self) {
+        let begun = Instant::now();
+        loop {
+            self.github.settled().await;
+            if self.store.open_deliveries(1).await.expect("deliveries").is_empty() {
+                return;
+            }
+            assert!(begun.elapsed() < LONGEST, "deliveries stay open:\n{}", self.story().await);
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until whatever was said is known to its session.
+    pub async fn heard(&mut self) {
+        self.delivered().await;
+        let begun = Instant::now();
+        let mut due = Due::open(&self.database).await;
+        while due.unread().await {
+            assert!(begun.elapsed() < LONGEST, "it is not read:\n{}", self.story().await);
+            tokio::time::sleep(LOOK).await;
+        }
+        due.close().await;
+    }
+
+    /// Of the model's next replies the one after so many waits for [`Fixpoint::model_goes_on`]; what was asked is shown by
+    /// then.
+    pub fn model_waits(&self, after: u32) {
+        let held = Fault::next("/v1/messages", Trouble::HoldAnswer).on("POST").after(after);
+        self.github.faults().add(held);
+    }
+
+    /// The reply that waits comes.
+    pub async fn model_goes_on(&mut self) {
+        self.until_held().await;
+        self.github.faults().release();
+    }
+
+    /// Waits until a request is held.
+    pub async fn until_held(&mut self) {
+        self.until_seen("a request that is held", |t| t.github.faults().held() > 0).await;
+    }
+
+    /// Waits until the only session is in this phase. One that may be over in a moment is waited for with
+    /// [`Fixpoint::until_phases`].
     pub async fn until(&mut self, phase: &str) {
-        for _ in 0..1200 {
+        let begun = Instant::now();
+        while begun.elapsed() < LONGEST {
             let sessions = self.sessions().await;
             if sessions.first().is_some_and(|s| story::word(&s.state) == phase) {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(LOOK).await;
         }
         panic!("it never becomes {phase}:\n{}", self.story().await);
     }
 
-    /// Waits until the model was asked that often.
-    pub async fn until_shown(&mut self, times: usize) {
-        for _ in 0..1200 {
-            if self.github.model().shown().len() >= times {
+    /// Waits until the phases of the only session end like this.
+    pub async fn until_phases(&mut self, end: &str) {
+        let begun = Instant::now();
+        while begun.elapsed() < LONGEST {
+            if self.phases().await.ends_with(end) {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(LOOK).await;
         }
-        panic!("the model is never asked {times} times:\n{}", self.story().await);
+        panic!("its phases never end with {end}:\n{}", self.story().await);
+    }
+
+    /// Waits until the model was asked that often.
+    pub async fn until_shown(&mut self, times: usize) {
+        self.until_seen("what the model is asked", |t| t.github.model().shown().len() >= times).await;
     }
 
     /// Waits until fixpoint said that much on the issue.
     pub async fn until_said(&mut self, times: usize) {
-        for _ in 0..1200 {
-            if self.said().len() >= times {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("fixpoint does not say that much:\n{}", self.story().await);
+        self.until_seen("so much said", |t| t.said().len() >= times).await;
     }
 
     /// Waits until everybody can see this.
     pub async fn until_seen(&mut self, what: &str, seen: impl Fn(&Self) -> bool) {
-        for _ in 0..1200 {
+        let begun = Instant::now();
+        while begun.elapsed() < LONGEST {
             if seen(self) {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(LOOK).await;
         }
         panic!("never seen: {what}; said was {:?}\n{}", self.said(), self.story().await);
     }
@@ -527,13 +605,16 @@ impl Fixpoint {
         ours.map(|r| format!("{} {}", r.method, r.bare_path())).collect()
     }
 
-    async fn picture(&self) -> String {
+    /// What can be seen of how things stand, and how often checks were looked at.
+    async fn picture(&self) -> (String, usize) {
         let open = self.store.open_deliveries(1).await.expect("deliveries");
         let sessions = self.store.sessions(100).await.expect("sessions");
         let states: Vec<&State> = sessions.iter().map(|s| &s.state).collect();
-        let said = self.github.requests().iter().filter(|r| r.is_write()).count();
+        let requests = self.github.requests();
+        let said = requests.iter().filter(|r| r.is_write()).count();
+        let looks = requests.iter().filter(|r| r.bare_path().ends_with("/check-suites")).count();
         let head = if open.is_empty() { "" } else { "open " };
-        format!("{head}{said} {}", serde_json::to_string(&states).expect("states"))
+        (format!("{head}{said} {}", serde_json::to_string(&states).expect("states")), looks)
     }
 
     /// The sessions, oldest first.
@@ -585,7 +666,7 @@ impl Fixpoint {
 
     /// The database's address.
     pub fn database(&self) -> String {
-        (self.rebuild)().database
+        self.database.clone()
     }
 
     /// Where webhooks go.
