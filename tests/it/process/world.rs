@@ -455,9 +455,19 @@ impl Machine {
 
     pub(super) async fn until_green(&self) {
         self.until("it is green", async || self.is_green().await).await;
-        // The ready pull request and the last edit of the comment come after.
+        // The ready pull request, the question to its asker and the last edit of the comment come after.
         self.until("the pull request is ready", async || {
             self.ask("pulls", json!({ "repo": REPO })).await[0]["draft"] == false
+        })
+        .await;
+        self.until("alice is asked to review it, and the comment says so", async || {
+            let told = self.ask("notifications", json!({})).await;
+            let asked = |n: &Value| n["login"] == "alice" && n["about"] == "review_requested";
+            let comments = self.ask("comments", json!({ "repo": REPO, "number": 1 })).await;
+            let ends = ["is ready for review", "is green and open for review"];
+            let is_end = |body: &str| ends.iter().any(|end| body.contains(end));
+            let said = |c: &Value| c["body"].as_str().is_some_and(is_end);
+            told.as_array().unwrap().iter().any(asked) && comments.as_array().unwrap().iter().any(said)
         })
         .await;
         tokio::time::sleep(Duration::from_secs(1)).await;

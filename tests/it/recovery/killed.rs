@@ -77,7 +77,7 @@ async fn dies_asking_again(trouble: Trouble) -> Result<(), String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f57_before_and_after_a_delivery_is_asked_for_again() {
-    all([Trouble::Hold, Trouble::HoldAnswer].map(dies_asking_again)).await;
+    all([Trouble::Hold, Trouble::HoldAnswer].into_iter().map(dies_asking_again)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

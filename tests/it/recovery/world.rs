@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_secs(120);
 const LONGEST_OF_MANY: Duration = Duration::from_secs(400);
 
 /// So long nothing is asked of GitHub when it is over.
-const QUIET: Duration = Duration::from_millis(500);
+const QUIET: Duration = Duration::from_millis(1500);
 
 /// Webhooks that nobody took are sent again this often.
 const AGAIN: Duration = Duration::from_secs(1);
