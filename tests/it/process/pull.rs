@@ -89,8 +89,9 @@ async fn everybody_talks(machine: &Machine, issues: &[Value], turn: usize) {
 
 /// How many payloads were asked for, as the emulator's log tells.
 fn payloads_read(machine: &Machine) -> usize {
-    let log = std::fs::read_to_string(machine.file("log")).unwrap();
-    log.matches(r#""path":"/app/hook/deliveries/"#).count()
+    // The last line may be there in part.
+    let log = std::fs::read(machine.file("log")).unwrap();
+    String::from_utf8_lossy(&log).matches(r#""path":"/app/hook/deliveries/"#).count()
 }
 
 /// How the sessions stand, and on how many issues we spoke how often.
