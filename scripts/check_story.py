@@ -370,7 +370,8 @@ def main():
     parser.add_argument("--word", default="code", help="the command word")
     parser.add_argument("--bot", default="fixpoint[bot]", help="the App's login")
     args = parser.parse_args()
-    with open(args.log, encoding="utf-8") as log:
+    # The last line may still be on its way, cut within a letter: it is left out.
+    with open(args.log, encoding="utf-8", errors="replace") as log:
         lines = [json.loads(line) for line in log if line.endswith("\n")]
     findings = check(lines, rounds=args.rounds, kills=args.kills, word=args.word, bot=args.bot)
     for finding in findings:

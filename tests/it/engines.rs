@@ -5,7 +5,7 @@
 use crate::support::{Fixpoint, ISSUE, MODEL_KEY, World, with_image};
 use fixpoint::{
     app::steps,
-    emulator::{JobPlay, Play},
+    emulator::{Fault, JobPlay, Play, Trouble},
     sandbox::{DockerProvider, DockerSettings, Provider},
 };
 use serde_json::json;
@@ -115,7 +115,7 @@ async fn evil_t11_no_key_is_to_be_found_where_claude_code_works() {
     // Patterns that do not match themselves where they stand as text.
     let key = MODEL_KEY.replacen('c', "[c]", 1);
     let direct = "for u in https://example.org http://1.1.1.1 http://model.internal/v1/models http://model.internal/v1/files; do \
-        curl -s -o /dev/null -m 5 -w '%{http_code}\\n' $u; done >>/work/repo/notes.txt; \
+        curl -s -o /dev/null -m 60 -w '%{http_code}\\n' $u; done >>/work/repo/notes.txt; \
         curl -s --noproxy '*' -o /dev/null -m 5 -w '%{http_code}\\n' http://1.1.1.1 >>/work/repo/notes.txt; true";
     t.model_plays([
         bash(&search(&key)),
@@ -145,7 +145,7 @@ async fn an_interrupted_round_of_claude_code_goes_on() {
     let mut t = world.start().await;
     t.model_plays([
         bash("printf 'half\\n' >/work/repo/half.txt"),
-        finish("never heard").after(Duration::from_secs(60)),
+        finish("never heard").after(Duration::from_secs(3600)),
     ]);
     t.comment("/code do both halves").by("alice").on(ISSUE);
     t.until_shown(2).await;
@@ -206,13 +206,20 @@ async fn claude_code_hears_what_comes_in_while_it_works() {
     let Some(world) = world("notes").await else { return };
     let mut t = world.start().await;
     t.model_plays([
-        bash("printf 'a\\n' >/work/repo/a.txt").after(Duration::from_secs(4)),
+        bash("printf 'a\\n' >/work/repo/a.txt"),
         bash("printf 'b\\n' >/work/repo/b.txt").after(Duration::from_secs(1)),
         finish("Done").after(Duration::from_secs(1)),
     ]);
+    // The first reply comes when the comment has been taken up.
+    t.github.faults().add(Fault::next("/v1/messages", Trouble::HoldAnswer));
     t.comment("/code write").by("alice").on(ISSUE);
     t.until_shown(1).await;
     t.comment("mind the quokka").by("alice").on(ISSUE);
+    t.github.settled().await;
+    while !t.store.open_deliveries(1).await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    t.github.faults().release();
     t.settle().await;
     assert!(t.shown("mind the quokka"));
     t.end().await;

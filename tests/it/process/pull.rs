@@ -17,7 +17,7 @@ const CHANGES: usize = 2;
 /// Payloads that are read before each kill: it comes in the middle of the list.
 const READ: [usize; 4] = [20, 120, 60, 120];
 /// Longer than it takes on a machine that is busy with something else: a list is read every five seconds.
-const LONGEST: Duration = Duration::from_secs(180);
+const LONGEST: Duration = Duration::from_secs(420);
 
 fn expected() -> (BTreeMap<String, usize>, BTreeMap<usize, usize>) {
     let words = BTreeMap::from([
@@ -40,10 +40,16 @@ async fn f9_f53_a_storm_read_from_the_list_and_killed_in_the_middle_does_what_wa
         issues.push(machine.ask("open_issue", issue).await);
     }
     for (turn, read) in READ.into_iter().enumerate() {
-        everybody_talks(&machine, &issues, turn).await;
+        // It comes no further than this in the list, however long everybody talks.
         let before = payloads_read(&machine);
+        let fault = json!({
+            "method": "GET", "path": "/app/hook/deliveries/*", "skip": read, "times": 1, "trouble": "hold",
+        });
+        machine.ask("fault", fault).await;
+        everybody_talks(&machine, &issues, turn).await;
         machine.until("the list is read", async || payloads_read(&machine) >= before + read).await;
         machine.kill().await;
+        machine.ask("clear_faults", json!({})).await;
         machine.serve().await;
     }
     let done = async || outcome(&machine, &issues).await == expected();
@@ -83,14 +89,15 @@ async fn everybody_talks(machine: &Machine, issues: &[Value], turn: usize) {
 
 /// How many payloads were asked for, as the emulator's log tells.
 fn payloads_read(machine: &Machine) -> usize {
-    let log = std::fs::read_to_string(machine.file("log")).unwrap();
-    log.matches(r#""path":"/app/hook/deliveries/"#).count()
+    // The last line may be there in part.
+    let log = std::fs::read(machine.file("log")).unwrap();
+    String::from_utf8_lossy(&log).matches(r#""path":"/app/hook/deliveries/"#).count()
 }
 
 /// How the sessions stand, and on how many issues we spoke how often.
 async fn outcome(machine: &Machine, issues: &[Value]) -> (BTreeMap<String, usize>, BTreeMap<usize, usize>) {
     let mut words = BTreeMap::new();
-    for session in machine.store().await.sessions(10_000).await.unwrap() {
+    for session in machine.store().await.sessions(10_000).await.unwrap_or_default() {
         *words.entry(word(&session.state)).or_default() += 1;
     }
     let mut answers = BTreeMap::new();

@@ -2,7 +2,11 @@
 //! a conversation goes from its command to green. `scripts/long/recorder.sh` records the whole suite.
 
 use super::world::{Machine, alone};
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    time::{Duration, Instant},
+};
 use tokio::process::Command;
 
 /// Where the C library asks this machine for the name of a user.
@@ -58,12 +62,29 @@ async fn t53_the_program_speaks_to_nobody_but_the_forge_and_the_model() {
     machine.comment("/code fix the sum").await;
     machine.until_green().await;
     assert!(machine.terminate().await.success());
+    written(&record).await;
     let named = named(&std::fs::read_to_string(record).unwrap());
     // The API and git, the model, and where logs are stored, to which the forge sends whoever asks for one.
     let forge = listening(machine.emulator());
     let github = machine.github().trim_start_matches("http://").trim_end_matches('/').to_owned();
     assert!(forge.contains(&github) && named.contains(&github), "{forge:?}, {named:?}");
     assert_eq!(named.difference(&forge).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+/// Waits until the recorder, which writes the last of it when all have ended, has let go of its file.
+async fn written(record: &Path) {
+    let begun = Instant::now();
+    while is_open(record) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "the record is never written to its end");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Has a process of this machine this file open?
+fn is_open(file: &Path) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let open = processes.filter_map(|process| std::fs::read_dir(process.path().join("fd")).ok());
+    open.flat_map(Iterator::flatten).any(|fd| std::fs::read_link(fd.path()).is_ok_and(|to| to == *file))
 }
 
 /// Where a process of this machine listens.
@@ -101,12 +122,6 @@ for call in [lambda: udp.sendto(b"x", ("192.0.2.1", 53)), lambda: udp.sendmsg([b
     let mut child = recorded(&record, "sh");
     assert!(child.args(["-c", "python3 -c \"$0\"", script]).status().await.unwrap().success());
     let wanted = ["/nowhere/docker.sock", "192.0.2.1:53", "192.0.2.2:53", "192.0.2.3:9", "[2001:db8::1]:9"];
-    for _ in 0..50 {
-        // It writes the last of it when all have ended.
-        if named(&std::fs::read_to_string(&record).unwrap()).len() == wanted.len() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    written(&record).await;
     assert_eq!(named(&std::fs::read_to_string(&record).unwrap()).into_iter().collect::<Vec<_>>(), wanted);
 }

@@ -13,6 +13,7 @@ use futures::{StreamExt as _, stream};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     time::{Duration, Instant},
 };
@@ -147,8 +148,13 @@ impl Storm {
     /// The name of a server that has a sandbox.
     async fn at_work(&self, servers: &BTreeMap<&'static str, Server>) -> &'static str {
         let holder = || servers.keys().find(|name| self.machine.sandboxes_of(name) > 0);
-        self.machine.within(LONGEST, "a server is at work", async || holder().is_some()).await;
-        holder().expect("it has just begun")
+        let found = Cell::new(None);
+        let at_work = async || {
+            found.set(holder());
+            found.get().is_some()
+        };
+        self.machine.within(LONGEST, "a server is at work", at_work).await;
+        found.get().expect("one was at work")
     }
 
     /// Webhooks go to one that can answer; gives the addresses of all that can.

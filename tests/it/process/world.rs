@@ -21,6 +21,9 @@ const REPO: &str = "acme/calendar";
 /// Longer than anything here takes, even on a machine that is busy with something else.
 const LONGEST: Duration = Duration::from_secs(120);
 
+/// What a server that was ending did not take any more, the next one finds in GitHub's list: it looks every five minutes.
+const FOUND_LATER: Duration = Duration::from_secs(300 + 120);
+
 /// Of each reply of the model so many: a killed server asks again.
 const REPLIES: usize = 1000;
 
@@ -325,7 +328,7 @@ impl Machine {
 
     /// How each session stands.
     pub(super) async fn words(&self) -> Vec<String> {
-        let sessions = self.store().await.sessions(1000).await.unwrap();
+        let sessions = self.store().await.sessions(1000).await.unwrap_or_default();
         sessions.iter().map(|session| word(&session.state)).collect()
     }
 
@@ -364,7 +367,7 @@ impl Machine {
         self.ask("comment", comment).await;
         // What was not stored when the server died would be lost on GitHub's side, which sends nothing twice.
         let store = self.store().await;
-        self.until("the comment is taken up", async || {
+        self.within(FOUND_LATER, "the comment is taken up", async || {
             store.sessions(1).await.is_ok_and(|sessions| !sessions.is_empty())
         })
         .await;
@@ -392,7 +395,8 @@ impl Machine {
         })
         .await;
         for number in questions {
-            self.until("a question is answered", async || self.answers(*number).await > 0).await;
+            let answered = async || self.answers(*number).await > 0;
+            self.within(FOUND_LATER, "a question is answered", answered).await;
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
         for number in questions {
@@ -409,13 +413,35 @@ impl Machine {
         self.ask("model_shown", json!({})).await.as_array().unwrap().len()
     }
 
+    /// The model is asked so many times, and to the last of these questions no answer ever comes.
+    pub(super) async fn no_answer_to(&self, question: u32) {
+        let (path, skip) = ("/v1/messages", question - 1);
+        let fault =
+            json!({ "method": "POST", "path": path, "skip": skip, "times": 1, "trouble": "hold_answer" });
+        self.ask("fault", fault).await;
+    }
+
+    /// How many leases of dead servers were taken over, as the servers' logs tell.
+    pub(super) fn taken_over(&self) -> u64 {
+        let log = self.log.lock().unwrap();
+        let lines = log.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter_map(|line| line["fields"]["taken"].as_u64()).sum()
+    }
+
     pub(super) async fn until_shown(&self, times: usize) {
         self.until("the model is asked", async || self.shown().await >= times).await;
     }
 
     /// The server's database, looked at from beside it.
     pub(super) async fn store(&self) -> Store {
-        Store::open(&format!("sqlite:{}", self.database().display())).await.unwrap()
+        let (begun, database) = (Instant::now(), format!("sqlite:{}", self.database().display()));
+        loop {
+            // A database that does not answer in time is looked at again.
+            match Store::open(&database).await {
+                Ok(store) => return store,
+                Err(error) => assert!(begun.elapsed() < LONGEST, "{error}"),
+            }
+        }
     }
 
     pub(super) async fn is_green(&self) -> bool {
@@ -423,14 +449,25 @@ impl Machine {
     }
 
     async fn word(&self) -> String {
-        self.store().await.sessions(1).await.unwrap().first().map_or_else(String::new, |s| word(&s.state))
+        let sessions = self.store().await.sessions(1).await.unwrap_or_default();
+        sessions.first().map_or_else(String::new, |session| word(&session.state))
     }
 
     pub(super) async fn until_green(&self) {
         self.until("it is green", async || self.is_green().await).await;
-        // The ready pull request and the last edit of the comment come after.
+        // The ready pull request, the question to its asker and the last edit of the comment come after.
         self.until("the pull request is ready", async || {
             self.ask("pulls", json!({ "repo": REPO })).await[0]["draft"] == false
+        })
+        .await;
+        self.until("alice is asked to review it, and the comment says so", async || {
+            let told = self.ask("notifications", json!({})).await;
+            let asked = |n: &Value| n["login"] == "alice" && n["about"] == "review_requested";
+            let comments = self.ask("comments", json!({ "repo": REPO, "number": 1 })).await;
+            let ends = ["is ready for review", "is green and open for review"];
+            let is_end = |body: &str| ends.iter().any(|end| body.contains(end));
+            let said = |c: &Value| c["body"].as_str().is_some_and(is_end);
+            told.as_array().unwrap().iter().any(asked) && comments.as_array().unwrap().iter().any(said)
         })
         .await;
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -62,6 +62,24 @@ async fn dies_at(calls: Vec<(String, u32)>, trouble: Trouble) -> Result<(), Stri
     case.judge(deaths).await.map_err(|why| format!("{trouble:?} at {calls:?}: {why}"))
 }
 
+/// Nobody listened so far: what was said is asked for again by whoever looks first, who dies in that.
+async fn dies_asking_again(trouble: Trouble) -> Result<(), String> {
+    let case = Case::new().await;
+    case.say("/code fix the sum");
+    case.github.settled().await;
+    case.trouble("POST /app/hook/deliveries/*/attempts", 0, trouble.clone());
+    let unheard = case.serve_unheard().await;
+    case.until_held(1).await.map_err(|why| format!("nothing is asked for again: {why}"))?;
+    drop(unheard);
+    let _last = case.serve(Wish::default()).await;
+    case.judge(1).await.map_err(|why| format!("{trouble:?} where it is asked for again: {why}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn f57_before_and_after_a_delivery_is_asked_for_again() {
+    all([Trouble::Hold, Trouble::HoldAnswer].into_iter().map(dies_asking_again)).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn f57_after_its_nth_commit() {
     if !long() {

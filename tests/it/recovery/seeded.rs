@@ -23,11 +23,11 @@ async fn is_caught(mistake: Mistake, by: &str, story: impl AsyncFn(Option<Mistak
     assert!(found.contains(by), "{mistake:?} is found by something else than {by:?}: {found}");
 }
 
-/// What a mistake keeps from ever coming is not waited for as long as what may be slow.
+/// What a mistake keeps from ever coming is not waited for as long as what may be slow: nothing moves any more.
 async fn case(mistake: Option<Mistake>) -> Case {
     let mut case = zombie::case().await;
     if mistake.is_some() {
-        case.longest = Duration::from_secs(30);
+        case.patience = Duration::from_secs(30);
     }
     case
 }
@@ -105,7 +105,7 @@ async fn a_late_comment_that_is_not_read_back() {
         case.github.faults().release();
         match mistake {
             None => case.until_read_back().await?,
-            Some(_) => tokio::time::sleep(2 * zombie::READ_BACK).await,
+            Some(_) => tokio::time::sleep(zombie::READ_BACK + Duration::from_secs(5)).await,
         }
         case.judge(1).await
     })
@@ -142,7 +142,8 @@ async fn a_delivery_answered_before_it_is_stored() {
         let first = case.serve(making(mistake)).await;
         let _ = first.store.stop_after(0);
         case.say("/code fix the sum");
-        tokio::time::sleep(Duration::from_millis(1500)).await;
+        // Answered with success; nothing is stored any more.
+        case.github.settled().await;
         drop(first);
         let _second = case.serve(making(mistake)).await;
         case.github.settled().await;
@@ -155,12 +156,16 @@ async fn a_delivery_answered_before_it_is_stored() {
 async fn a_delivery_whose_id_is_no_key() {
     is_caught(Mistake::GuidIgnored, "told 2 times what was said 1 times", async |mistake| {
         let case = case(mistake).await;
-        case.github.faults().add(Fault::next("/v1/messages", Trouble::Slow(1500)));
+        case.github.faults().add(Fault::next("/v1/messages", Trouble::Hold));
         let _server = case.serve(making(mistake)).await;
         case.say("/code fix the sum");
+        // It has said what there is to say, and thinks until it has heard this.
+        case.until_held(1).await?;
         case.github.settled().await;
         case.github.faults().astray(Some("issue_comment"), 1, Astray::Duplicate);
         case.say("mind the zero, please");
+        case.until_taken_up().await;
+        case.github.faults().release();
         case.until_green().await?;
         let findings = case.findings(0);
         if findings.is_empty() { Ok(()) } else { Err(findings.join("\n")) }
@@ -180,7 +185,10 @@ async fn a_command_whose_comment_is_no_key() {
         let body = serde_json::to_string_pretty(&hook.payload).unwrap();
         let kept = server.store.keep_delivery("another-way", "issue_comment", body.as_bytes()).await;
         assert_eq!(kept.unwrap(), fixpoint::store::Kept::New);
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        match mistake {
+            None => tokio::time::sleep(Duration::from_secs(2)).await,
+            Some(_) => case.until_found(0).await,
+        }
         case.judge(0).await
     })
     .await;
@@ -224,9 +232,15 @@ async fn a_sandbox_that_outlives_its_lease() {
         case.until_green().await?;
         first.wakes();
         case.github.faults().release();
-        case.until_read_back().await?;
-        case.judge(1).await?;
-        if case.left() == 0 { Ok(()) } else { Err(format!("{} sandboxes are left", case.left())) }
+        match mistake {
+            None => case.until_read_back().await?,
+            // Before whoever sweeps comes to it.
+            Some(_) => tokio::time::sleep(Duration::from_secs(3)).await,
+        }
+        match case.left() {
+            0 => case.judge(1).await,
+            left => Err(format!("{left} sandboxes are left")),
+        }
     })
     .await;
 }

@@ -9,7 +9,7 @@ use fixpoint::emulator::Trouble;
 use std::time::Duration;
 
 /// So long after the end of the story whatever stood still has woken and ended.
-pub(super) const READ_BACK: Duration = Duration::from_secs(10);
+pub(super) const READ_BACK: Duration = Duration::from_secs(30);
 
 pub(super) async fn case() -> Case {
     let mut case = Case::new().await;

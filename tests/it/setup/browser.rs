@@ -11,7 +11,7 @@ use tokio::{
 };
 
 /// A page of this machine is there far sooner; a browser's first start on a busy machine is not.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(180);
 
 const ARGUMENTS: [&str; 8] = [
     "--headless=new",
@@ -80,28 +80,42 @@ impl Browser {
 
     /// Presses what is there; gives back what is wrong with the page that it leads to, if something is.
     pub(super) async fn click(&self, selector: &str) -> Result<(), String> {
-        let element = self.element(selector).await.unwrap();
+        let element = self.comes(selector).await;
         self.ask(&format!("/element/{element}/click"), json!({})).await.map(drop)
     }
 
     /// Types over what a field holds.
     pub(super) async fn fill(&self, selector: &str, text: &str) {
-        let element = self.element(selector).await.unwrap();
+        let element = self.comes(selector).await;
         self.ask(&format!("/element/{element}/clear"), json!({})).await.unwrap();
         self.ask(&format!("/element/{element}/value"), json!({ "text": text })).await.unwrap();
     }
 
-    /// The text of what comes to be there.
+    /// What comes to be there.
+    async fn comes(&self, selector: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            match self.element(selector).await {
+                Ok(element) => return element,
+                Err(error) => assert!(begun.elapsed() < LONGEST, "{selector} never came: {error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The text of what comes to be there. The page may be left between two looks: each is one.
     pub(super) async fn text(&self, selector: &str) -> String {
         let begun = Instant::now();
-        while self.element(selector).await.is_err() {
+        let text = format!("document.querySelector({selector:?})?.innerText");
+        loop {
+            if let Ok(Value::String(text)) = self.evaluate(&text).await {
+                return text;
+            }
             if begun.elapsed() > LONGEST {
                 panic!("{selector} never came; the page is {}", self.script("document.body.innerText").await);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let found = self.script(&format!("document.querySelector({selector:?}).innerText")).await;
-        found.as_str().unwrap().to_owned()
     }
 
     /// Waits until an element says this: the page before may have one by the same name.
@@ -118,8 +132,12 @@ impl Browser {
     }
 
     pub(super) async fn script(&self, expression: &str) -> Value {
+        self.evaluate(expression).await.unwrap()
+    }
+
+    async fn evaluate(&self, expression: &str) -> Result<Value, String> {
         let body = json!({ "script": format!("return {expression}"), "args": [] });
-        self.ask("/execute/sync", body).await.unwrap()
+        self.ask("/execute/sync", body).await
     }
 
     async fn devtools(&self, command: &str, parameters: Value) -> Value {
@@ -142,11 +160,18 @@ impl Browser {
         base64::engine::general_purpose::STANDARD.decode(taken["data"].as_str().unwrap()).unwrap()
     }
 
-    /// Where it is.
-    pub(super) async fn address(&self) -> String {
-        let answer = self.client.get(format!("{}/url", self.session)).send().await.unwrap();
-        let answer: Value = answer.json().await.unwrap();
-        answer["value"].as_str().unwrap().to_owned()
+    /// Where it is, once that begins like this; or where it still is after long.
+    pub(super) async fn comes_to(&self, beginning: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let answer = self.client.get(format!("{}/url", self.session)).send().await.unwrap();
+            let answer: Value = answer.json().await.unwrap();
+            let address = answer["value"].as_str().unwrap();
+            if address.starts_with(beginning) || begun.elapsed() > LONGEST {
+                return address.to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Ends it; the driver would leave it behind when it is killed.
