@@ -82,7 +82,7 @@ fn git(directory: &Path, arguments: &[&str]) -> (bool, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_are_minted_narrowed_and_end() {
-    let talk = Talk::start(Options { token_ttl: Duration::from_millis(400), ..Options::default() }).await;
+    let talk = Talk::start(Options::default()).await;
     talk.emulator.create_repository(NewRepository::new(REPO, &[("a", "b")]).private()).unwrap();
     assert_eq!(talk.get("/app", &talk.jwt(3600)).await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(talk.get("/app", &talk.jwt(500)).await.1["slug"], "fixpoint");
@@ -95,8 +95,11 @@ async fn tokens_are_minted_narrowed_and_end() {
         (StatusCode::FORBIDDEN, &json!("Resource not accessible by integration"))
     );
     assert_eq!(talk.get(&issues, "").await.0, StatusCode::NOT_FOUND);
+    let short = Talk::start(Options { token_ttl: Duration::from_millis(100), ..Options::default() }).await;
+    short.emulator.create_repository(NewRepository::new(REPO, &[("a", "b")]).private()).unwrap();
+    let reads = short.token(json!({ "permissions": { "issues": "read" } })).await;
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let (status, answer) = talk.get(&issues, &reads).await;
+    let (status, answer) = short.get(&issues, &reads).await;
     assert_eq!((status, &answer["message"]), (StatusCode::UNAUTHORIZED, &json!("Bad credentials")));
 }
 

@@ -153,12 +153,12 @@ async fn reads_are_repeated_and_writes_are_not() {
 async fn c20_while_limited_nothing_is_sent() {
     let stub = Stub::new(|_, _| {
         let message = json!({ "message": "You have exceeded a secondary rate limit" });
-        (StatusCode::FORBIDDEN, [("retry-after", "30")], axum::Json(message)).into_response()
+        (StatusCode::FORBIDDEN, [("retry-after", "600")], axum::Json(message)).into_response()
     })
     .await;
     for _ in 0..3 {
         let error = stub.repository.issue(Number(7)).await.unwrap_err();
-        assert!(error.retry_after().is_some_and(|wait| wait > Duration::from_secs(25)), "{error}");
+        assert!(error.retry_after().is_some_and(|wait| wait > Duration::from_secs(120)), "{error}");
     }
     assert!(stub.repository.credential(Scope::Push).await.is_err());
     assert_eq!(stub.seen.lock().unwrap().len(), 3, "one read, and what its token took");

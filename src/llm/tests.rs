@@ -9,7 +9,7 @@ use std::{
 };
 
 const KEY: &str = "sk-canary-5f0c";
-const SPAN: Duration = Duration::from_secs(5);
+const SPAN: Duration = Duration::from_secs(30);
 
 struct Provider {
     model: Box<dyn Model>,

@@ -91,7 +91,7 @@ impl World {
 
     /// The first bytes of its only connection.
     pub(super) async fn next_bytes(&self, n: usize) -> Vec<u8> {
-        for _ in 0..500 {
+        for _ in 0..6000 {
             if let Some(head) = self.heads.lock().await.first().filter(|head| head.len() >= n) {
                 return head[..n].to_vec();
             }
@@ -101,7 +101,7 @@ impl World {
     }
 
     pub(super) async fn until_nobody_listens(&self) {
-        for _ in 0..500 {
+        for _ in 0..6000 {
             if self.open.load(Ordering::SeqCst) == 0 {
                 return;
             }
@@ -202,9 +202,17 @@ impl Inside {
     pub(super) async fn ask(&self, question: &str) -> String {
         let mut stream = self.connect().await;
         stream.write_all(question.as_bytes()).await.unwrap();
-        // Told to close by itself, or never to say more.
-        let mut said = Vec::new();
-        let _ = tokio::time::timeout(Duration::from_millis(700), stream.read_to_end(&mut said)).await;
+        // Told to close by itself, or never to say more than a whole answer.
+        let (mut said, mut piece) = (Vec::new(), [0; 4096]);
+        let read = async {
+            while !is_whole(&said) {
+                match stream.read(&mut piece).await {
+                    Ok(n @ 1..) => said.extend_from_slice(&piece[..n]),
+                    _ => break,
+                }
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(60), read).await;
         String::from_utf8_lossy(&said).into_owned()
     }
 
@@ -237,6 +245,14 @@ impl Inside {
         let _ = tls.read_to_end(&mut said).await;
         String::from_utf8_lossy(&said).into_owned()
     }
+}
+
+/// Is an answer that says its length there to its last byte?
+fn is_whole(said: &[u8]) -> bool {
+    let Some(end) = said.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
+    let head = String::from_utf8_lossy(&said[..end]).to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+    length.is_some_and(|length| said.len() >= end + 4 + length)
 }
 
 /// The first bytes of TLS to a host.

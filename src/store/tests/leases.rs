@@ -40,12 +40,12 @@ async fn eight_claimers_take_each_session_once(place: Place) {
 async fn a_holder_that_vanished_is_replaced(place: Place) {
     let store = place.open().await;
     made(&store, 1).await;
-    let short = Duration::from_millis(200);
-    let first = store.claim("first", short).await.unwrap().unwrap();
+    let first = store.claim("first", LEASE).await.unwrap().unwrap();
     finish_effects(&store, &first.lease).await;
     assert!(store.claim("second", LEASE).await.unwrap().is_none(), "it is held");
     // Nothing came in since, and still it is taken up.
-    tokio::time::sleep(short * 2).await;
+    store.heartbeat(&first.lease, Duration::from_millis(200)).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(400)).await;
     let second = store.claim("second", LEASE).await.unwrap().unwrap();
     assert_eq!(second.lease.session, first.lease.session);
     assert!(second.lease.epoch > first.lease.epoch);

@@ -112,7 +112,7 @@ async fn what_is_there_is_told(place: Place) {
     let store = place.open().await;
     let found = examine(&place.url).await.unwrap().unwrap();
     assert_eq!((found.schema, found.durable), (Some(found.known), true));
-    assert!(store.now().await.unwrap().since(found.now).as_secs() < 5);
+    assert!(store.now().await.unwrap().since(found.now).as_secs() < 600);
 }
 
 /// The database of the process that is killed. Only set by the test that starts it.
@@ -138,7 +138,7 @@ fn migrating(url: &str) -> Child {
 
 /// Kills it once it is in the middle.
 async fn is_killed_at_it(mut child: Child, at_it: impl AsyncFn() -> bool) {
-    for _ in 0..600 {
+    for _ in 0..3600 {
         if at_it().await {
             assert!(child.try_wait().unwrap().is_none(), "it is still at it");
             child.kill().unwrap();

@@ -86,7 +86,7 @@ async fn a_place_is_free_again_when_the_work_ends_or_its_holder_is_gone(place: P
         session(&store, n, 1, 1).await;
     }
     let (first, second) = (claim(&store, "node").await, claim(&store, "node").await);
-    let third = store.claim("gone", Duration::from_millis(400)).await.unwrap().unwrap();
+    let third = store.claim("gone", LEASE).await.unwrap().unwrap();
     let ask = async |claimed: &Claimed| store.take_place(&claimed.lease, "node", &caps).await.unwrap();
     assert_eq!(ask(&first).await, Found::Taken);
     assert_eq!(ask(&first).await, Found::Taken, "asked again, it is still its own");
@@ -102,7 +102,8 @@ async fn a_place_is_free_again_when_the_work_ends_or_its_holder_is_gone(place: P
     let fourth = session(&store, 4, 1, 1).await;
     let fourth = Some(claim(&store, "node").await).filter(|c| c.lease.session == fourth).unwrap();
     assert_eq!(ask(&fourth).await, Found::Waits { before: 0 });
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    store.heartbeat(&third.lease, Duration::ZERO).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(ask(&fourth).await, Found::Taken, "its holder's lease ran out");
 }
 

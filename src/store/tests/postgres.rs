@@ -87,7 +87,7 @@ pub fn cluster() -> Option<Cluster> {
     if let Some((uid, gid)) = user {
         chown(&folder, Some(uid), Some(gid)).unwrap();
     }
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let mut keeper = Command::new("sh");
     keeper.args(["-c", KEEPER, "sh"]).arg(programs).arg(&folder).arg(port.to_string());
     keeper.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -100,6 +100,19 @@ pub fn cluster() -> Option<Cluster> {
     let mut cluster = Cluster { port, said, keeper };
     cluster.until_ready();
     Some(cluster)
+}
+
+/// One that nobody has, and that the system gives to nobody by itself: the server takes it once its folder is made, and again
+/// after an outage.
+fn free_port() -> u16 {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let next = (std::process::id() % 500) * 20 + TAKEN.fetch_add(1, Ordering::Relaxed);
+        let port = 20_000 + u16::try_from(next % 10_000).unwrap();
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 fn programs() -> Option<PathBuf> {

@@ -8,7 +8,6 @@ use crate::{
     },
     store::{Acceptance, Advance, Claimed, Store, StoreError},
 };
-use std::time::Duration;
 
 on_both!(
     a_step_moves_state_entry_and_intents_together,
@@ -137,7 +136,7 @@ async fn effects_wait_for_the_one_before(place: Place) {
     let held = claimed(&store).await;
     let (due, next) = store.effects_due(&held.lease).await.unwrap();
     assert_eq!((due.len(), next), (2, None));
-    let later = held.now.plus(Duration::from_millis(300));
+    let later = store.now().await.unwrap().plus(super::LEASE);
     store.effect_later(&held.lease, due[0].id, "GitHub is \0 down", later).await.unwrap();
     // One that is intended meanwhile stands behind it as well.
     step(&store, &held, &held.state, None, &[react(3)]).await.unwrap();
@@ -146,7 +145,9 @@ async fn effects_wait_for_the_one_before(place: Place) {
     );
     store.release(&held.lease, None).await.unwrap();
     assert!(store.claim("node", super::LEASE).await.unwrap().is_none(), "nothing is due yet");
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    // Its time comes.
+    let comes = "UPDATE effects SET next_at = $2 WHERE session = $1";
+    super::days_ago(&store, comes, &id.to_string(), 1).await;
     let held = claimed(&store).await;
     let due = store.effects_due(&held.lease).await.unwrap().0;
     assert_eq!(due.iter().map(|e| e.effect.clone()).collect::<Vec<_>>(), [react(1), react(2), react(3)]);

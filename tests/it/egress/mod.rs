@@ -38,7 +38,7 @@ impl Room {
         let roomy = Spec { way_out: true, memory: 1 << 30, disk: 2 << 30, pids: 256, ..spec() };
         let sandbox = provider.start(&roomy).await.unwrap();
         let way =
-            Way::new(AllowList::parse(allow).unwrap(), upstream, None, Duration::from_secs(600)).unwrap();
+            Way::new(AllowList::parse(allow).unwrap(), upstream, None, Duration::from_secs(3600)).unwrap();
         let carrier = sandbox.exec(Command::toolbox(way.arguments())).await.unwrap();
         let attached = way.attach(carrier.stdin, carrier.stdout).await.unwrap();
         Self { sandbox, way, attached }

@@ -31,7 +31,7 @@ async fn what_was_refused_stands_in_the_pull_request() {
 async fn a_broken_stream_ends_the_round() {
     let Some(world) = with(&["mirror.example.org:443"]).await else { return };
     let mut t = world.start().await;
-    let attack = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline | grep -q 'toolbox egres[s] --cert' && kill -9 ${p#/proc/}; done; sleep 20";
+    let attack = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline | grep -q 'toolbox egres[s] --cert' && kill -9 ${p#/proc/}; done; sleep 80";
     t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 + $2"), shell(attack)]);
     t.comment("/code").by("alice").on(ISSUE);
     t.settle().await;
@@ -77,10 +77,10 @@ async fn evil_t38_whatever_ends_a_round_the_audit_tells_what_left() {
     let leave = format!(
         "curl -sS --noproxy '' http://{allowed}/ http://{allowed}/; curl -sS https://telemetry.example.org/; true"
     );
-    let kill = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline | grep -q 'toolbox egres[s] --cert' && kill -9 ${p#/proc/}; done; sleep 20";
+    let kill = "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline | grep -q 'toolbox egres[s] --cert' && kill -9 ${p#/proc/}; done; sleep 80";
     for ends in ["stopped", "failed", "shut down", "lost"] {
         let Some(world) = with(&[&format!("{allowed} private")]).await else { return };
-        let mut t = World { lease: Duration::from_secs(4), ..world }.start().await;
+        let mut t = World { lease: Duration::from_secs(20), ..world }.start().await;
         let second = if ends == "failed" {
             shell(kill)
         } else {
@@ -102,13 +102,21 @@ async fn evil_t38_whatever_ends_a_round_the_audit_tells_what_left() {
             t.settle().await;
         }
         let session = t.sessions().await.remove(0);
-        let lines =
-            t.store.audit_of(session.id, session.state.facts.repo.id, (Number(ISSUE), None)).await.unwrap();
-        let told: Vec<String> = lines
-            .into_iter()
-            .filter(|line| matches!(line.what, Audit::Reached { .. } | Audit::HostRefused { .. }))
-            .map(|line| line.what.to_string())
-            .collect();
+        let (repo, thread) = (session.state.facts.repo.id, (Number(ISSUE), None));
+        let mut told: Vec<String> = Vec::new();
+        // Who lost it may still be closing its sandbox when the next holder has come to its end.
+        for _ in 0..1200 {
+            let lines = t.store.audit_of(session.id, repo, thread).await.unwrap();
+            told = lines
+                .into_iter()
+                .filter(|line| matches!(line.what, Audit::Reached { .. } | Audit::HostRefused { .. }))
+                .map(|line| line.what.to_string())
+                .collect();
+            if told.len() >= 2 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
         assert_eq!(told.len(), 2, "{ends}: {told:?}");
         assert!(
             told[0].starts_with(&format!("{allowed}, 2 GET, ")) && told[0].ends_with(" bytes out, 18 in"),

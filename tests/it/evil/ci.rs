@@ -4,7 +4,7 @@
 //! which no masking finds, sends it away, and leaves it in a file. The emulator's CI really runs it, with the secret in its
 //! environment, as GitHub would.
 
-use super::canary::{CANARY, Collector, found};
+use super::canary::{CANARY, Collector, found, is_in};
 use crate::support::{Fixpoint, REPO, World, plays::*};
 use fixpoint::emulator::{Ci, NewRepository, On, Play};
 use tempfile::TempDir;
@@ -120,6 +120,7 @@ async fn evil_t40_in_private_it_is_named_before_the_push() {
     mine.t.model_plays(plays);
     mine.t.comment("/code").by("alice").on(mine.issue);
     mine.t.settle().await;
+    mine.t.until_seen("the canary on the network", |_| is_in(&mine.collector.heard())).await;
     let found = mine.found();
     for place in ["the log of test", "an artefact", "the network"] {
         assert!(found.iter().any(|found| found == place), "the positive control: {place} of {found:?}");

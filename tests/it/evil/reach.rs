@@ -180,7 +180,7 @@ def attempt(route, to, ask):
         if ask(): reached.append([route, to])
     except (OSError, ValueError, UnicodeError, struct.error): pass
 def proxy(words):
-    s = socket.create_connection(("127.0.0.1", 13128), 10); s.settimeout(10)
+    s = socket.create_connection(("127.0.0.1", 13128), 60); s.settimeout(60)
     s.sendall(words.encode("utf-8", "surrogatepass"))
     return s, s.recv(4096)
 def good(answer): return answer[8:10] in (b" 2", b" 3")

@@ -224,7 +224,7 @@ impl Desk {
             .env("FIXPOINT_GITHUB_PRIVATE_KEY_FILE", folder.join("key.pem"))
             .env("FIXPOINT_GITHUB_WEBHOOK_SECRET_FILE", folder.join("secret"))
             .env("ANTHROPIC_API_KEY", "key");
-        let output = tokio::time::timeout(Duration::from_secs(120), program.kill_on_drop(true).output());
+        let output = tokio::time::timeout(Duration::from_secs(400), program.kill_on_drop(true).output());
         let output = output.await.expect("it ends by itself").unwrap();
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     }

@@ -13,7 +13,8 @@ async fn contained(sandbox: &dyn Sandbox, attack: &str) {
         tokio::time::timeout(Duration::from_secs(5), tokio::io::copy(&mut process.stdout, &mut sink)).await;
     let began = Instant::now();
     sandbox.stop().await.unwrap();
-    assert!(began.elapsed() < Duration::from_secs(10), "stopping took {:?}", began.elapsed());
+    // Not a measure of speed: one that nothing but its wall clock ends takes a quarter of an hour.
+    assert!(began.elapsed() < Duration::from_secs(120), "stopping took {:?}", began.elapsed());
     assert!(matches!(sandbox.exec(Command::toolbox(["probe"])).await, Err(SandboxError::Gone)));
 }
 
@@ -47,21 +48,34 @@ async fn evil_writes_without_end() {
 
 async fn writes_without_end(provider: &Provider) {
     let sandbox = provider.start(&spec()).await.unwrap();
-    let before = resident();
     // Nobody reads standard output; standard error is read by nobody either.
-    let process = sandbox.exec(Command::named("sh", ["-c", "yes >&2 & yes"])).await.unwrap();
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let grown = resident().saturating_sub(before);
-    assert!(grown < 32 << 20, "the host grew by {grown} bytes");
+    let process = sandbox.exec(Command::named("sh", ["-c", WRITES])).await.unwrap();
+    let mut before = 0;
+    for look in 0..240 {
+        // What it got rid of lies somewhere on the host, whose own memory is also that of the tests beside this one.
+        let written: u64 = sh(sandbox.as_ref(), "cat /tmp/written").await.out.trim().parse().unwrap_or(0);
+        assert!(written < 32 << 20, "{written} bytes were taken that nobody reads");
+        // It is held up: at the first looks it may not have begun.
+        if look > 3 && written > 0 && written == before {
+            break;
+        }
+        before = written;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    assert!(before > 0, "it never wrote");
     drop(process);
     sandbox.stop().await.unwrap();
 }
 
-/// Bytes of memory of this process.
-fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-    pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
-}
+/// Writes without end, beside somebody who does so on standard error, and leaves how much was taken of it.
+const WRITES: &str = r#"yes >&2 & exec python3 -c '
+import os
+written, line = 0, b"y\n" * 2048
+with open("/tmp/written", "w") as told:
+    while True:
+        written += os.write(1, line)
+        told.seek(0); told.write(str(written)); told.flush()
+'"#;
 
 #[tokio::test]
 async fn evil_forges_the_toolboxs_answers() {
@@ -116,7 +130,14 @@ async fn forges_a_whole_answer(provider: &Provider) {
         }
     }
     let on = sandbox.describe();
-    let could = sh(sandbox.as_ref(), "cat /tmp/forged 2>/dev/null").await.out.len();
+    // The forger notes it a moment after it has written.
+    let noted = match forged {
+        0 => "cat /tmp/forged 2>/dev/null",
+        _ => {
+            "for i in $(seq 300); do test -s /tmp/forged && break; sleep 0.1; done; cat /tmp/forged 2>/dev/null"
+        }
+    };
+    let could = sh(sandbox.as_ref(), noted).await.out.len();
     println!("{on}: {forged} forged answers came, {could} times it was written into the toolbox's stream");
     assert!(forged == 0 || could > 0, "{on}: an answer was garbled by nobody");
     sandbox.stop().await.unwrap();
@@ -146,16 +167,18 @@ async fn evil_runs_for_ever() {
 }
 
 async fn runs_for_ever(provider: &Provider) {
-    let sandbox = provider.start(&Spec { wall_clock: Duration::from_secs(2), ..spec() }).await.unwrap();
+    // Its clock runs from the container's first moment: what comes before the command has to fit in too.
+    let wall_clock = Duration::from_secs(12);
     let began = Instant::now();
+    let sandbox = provider.start(&Spec { wall_clock, ..spec() }).await.unwrap();
     let process = sandbox
         .exec(Command::named("sh", ["-c", "trap '' TERM INT HUP; while :; do :; done"]))
         .await
         .unwrap();
     let end =
-        tokio::time::timeout(Duration::from_secs(20), process.wait).await.expect("it ends with its sandbox");
+        tokio::time::timeout(Duration::from_secs(180), process.wait).await.expect("it ends with its sandbox");
     assert!(matches!(end, Ok(137) | Err(SandboxError::Gone)), "{end:?}");
-    assert!(began.elapsed() >= Duration::from_secs(1));
+    assert!(began.elapsed() > wall_clock / 2, "{:?}", began.elapsed());
     sandbox.stop().await.unwrap();
 }
 
@@ -165,9 +188,9 @@ async fn evil_t38_looks_for_another_session() {
     for provider in runtimes().await {
         let (one, other) = (provider.start(&spec()).await.unwrap(), provider.start(&spec()).await.unwrap());
         let own = "printf '%s%s' neigh bour-0815 | tee /tmp/mark /work/mark ~/mark /dev/shm/mark 2>/dev/null; \
-            python3 -m http.server --bind 0.0.0.0 7000 >/dev/null 2>&1 & sleep 60";
+            python3 -m http.server --bind 0.0.0.0 7000 >/dev/null 2>&1 & sleep 800";
         let _neighbour = other.exec(Command::named("sh", ["-c", own])).await.unwrap();
-        let ready = "for i in $(seq 50); do curl -s -o /dev/null http://127.0.0.1:7000/ && echo ready && break; sleep 0.2; done";
+        let ready = "for i in $(seq 600); do curl -s -o /dev/null http://127.0.0.1:7000/ && echo ready && break; sleep 0.2; done";
         assert_eq!(sh(other.as_ref(), ready).await.out, "ready\n", "the control: at home it is reached");
         let look = "cat /tmp/mark /work/mark ~/mark /dev/shm/mark 2>/dev/null; ls /proc/*/root/tmp/mark 2>/dev/null; \
             cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -o 'http[.]server --bin[d]'; \
@@ -195,7 +218,7 @@ async fn evil_local_processes_die_with_their_sandbox() {
         String::from_utf8_lossy(&all).lines().filter(|line| *line == format!("sleep {mark}")).count()
     };
     // They are started beside the command that was waited for.
-    for _ in 0..200 {
+    for _ in 0..1200 {
         if alive() == 6 {
             break;
         }

@@ -17,7 +17,11 @@ use fixpoint::{
     sandbox::{Command, DockerProvider, DockerSettings, LocalProvider, Provider, Sandbox, Spec},
     toolbox::wire::{self, Caps, Snapshot, WireError},
 };
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const IMAGE: &str = "fixpoint-sandbox:latest";
@@ -33,7 +37,8 @@ pub(crate) fn spec() -> Spec {
         memory: 256 << 20,
         pids: 128,
         disk: 128 << 20,
-        wall_clock: Duration::from_secs(120),
+        // For tests that are not about it: also what takes a hundred times longer than usual comes to its end.
+        wall_clock: Duration::from_secs(900),
         services: Vec::new(),
         service_memory: 128 << 20,
         way_out: false,
@@ -45,8 +50,10 @@ fn program() -> PathBuf {
 }
 
 pub(crate) fn settings() -> DockerSettings {
-    // An instance of its own for every run: runs side by side do not sweep each other.
-    let instance = format!("test-{}", std::process::id());
+    // An instance of its own for everybody who asks, in this run and beside it: nobody sweeps what another test has held for
+    // longer than a sandbox of a session that is not known is left alone.
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let instance = format!("test-{}-{}", std::process::id(), ASKED.fetch_add(1, Ordering::Relaxed));
     DockerSettings { instance, image: IMAGE.into(), program: Some(program()), ..Default::default() }
 }
 

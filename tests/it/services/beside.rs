@@ -57,7 +57,8 @@ async fn t33_inside_a_service_there_is_no_more_to_gain_than_in_the_sandbox() {
 async fn t37_whatever_ends_the_sandbox_ends_its_services() {
     let Some(provider) = provider("ends").await else { return };
     // By its wall clock, though nobody stops it.
-    let short = Spec { wall_clock: Duration::from_secs(3), ..spec(vec![redis()]) };
+    // Long enough for the service to be ready before, also on a machine that takes its time.
+    let short = Spec { wall_clock: Duration::from_secs(20), ..spec(vec![redis()]) };
     let kept = provider.start(&short).await.unwrap();
     none_left("ends").await;
     drop(kept);
@@ -87,15 +88,16 @@ async fn one_that_does_not_get_ready_is_named_with_its_last_words() {
         health: Some(Health { command: "exit 3".into(), interval: Duration::from_secs(1), retries: 2 }),
         ..service("sick", 10_002, "echo no disk for me; exec sleep 60", "")
     };
-    let dying = service("dying", 10_002, "echo cannot go on; exit 1", "true; sleep 5");
-    let silent = Service { health: None, ..service("silent", 10_002, "sleep 0.2; exit 1", "") };
+    let dying = service("dying", 10_002, "echo cannot go on; exit 1", "true; sleep 9");
+    let silent = Service { health: None, ..service("silent", 10_002, "sleep 0.1; exit 1", "") };
     for (service, why, log) in [
         (sick, "`exit 3` ended with 3", "no disk for me"),
         (dying, "ended before it was ready", "cannot go on"),
         (silent, "ended before it was ready", ""),
     ] {
         let name = service.name.clone();
-        let error = provider.start(&spec(vec![redis(), service])).await.err().unwrap();
+        // The other one starts after it: meanwhile it has said its word, or ended.
+        let error = provider.start(&spec(vec![service, redis()])).await.err().unwrap();
         let SandboxError::Service { name: named, why: told, log: said } = &error else { panic!("{error}") };
         assert!(*named == name && told.contains(why) && said == log, "{error}: {said}");
         none_left("unready").await;

@@ -41,7 +41,7 @@ async fn containers(instance: &str) -> Vec<String> {
 }
 
 async fn none_left(instance: &str) {
-    for _ in 0..100 {
+    for _ in 0..1200 {
         if containers(instance).await.is_empty() {
             return;
         }
@@ -51,7 +51,7 @@ async fn none_left(instance: &str) {
 }
 
 fn service(name: &str, user: u32, command: &str, health: &str) -> Service {
-    let health = Health { command: health.into(), interval: Duration::from_secs(1), retries: 60 };
+    let health = Health { command: health.into(), interval: Duration::from_secs(1), retries: 300 };
     Service {
         name: name.into(),
         image: IMAGE.into(),
@@ -73,8 +73,7 @@ fn redis() -> Service {
 }
 
 fn spec(services: Vec<Service>) -> Spec {
-    let wall_clock = Duration::from_secs(180);
-    Spec { services, service_memory: 512 << 20, wall_clock, ..crate::sandbox::spec() }
+    Spec { services, service_memory: 512 << 20, ..crate::sandbox::spec() }
 }
 
 /// What a script prints in the sandbox, on both streams.

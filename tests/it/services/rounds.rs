@@ -62,10 +62,14 @@ async fn a_suite_that_needs_postgresql_passes_in_the_sandbox() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unhealthy_service_ends_the_round_with_a_sentence() {
     let Some(provider) = provider("ill").await else { return };
-    let config = database("exit 4").replace("retries: 40", "retries: 1");
+    let config = database("exit 4").replace("retries: 40", "retries: 3");
     let mut t = world(provider, &config, &[IMAGE]).await;
     let said = asked(&mut t).await;
-    assert!(said.contains("The service `db` did not get ready in 1 s: `exit 4` ended with 4."), "{said}");
+    // How long the tries took is the machine's to say.
+    let told =
+        said.split_once("The service `db` did not get ready in ").unwrap_or_else(|| panic!("{said}")).1;
+    let (seconds, why) = told.split_once(" s: ").unwrap_or_else(|| panic!("{said}"));
+    assert!(seconds.parse::<u32>().unwrap() >= 3 && why.starts_with("`exit 4` ended with 4."), "{said}");
     assert!(said.contains("Its log ends: `"), "{said}");
     assert_eq!(t.github.model().shown().len(), 0, "no model was asked");
     none_left("ill").await;
