@@ -105,7 +105,7 @@ async fn a_late_comment_that_is_not_read_back() {
         case.github.faults().release();
         match mistake {
             None => case.until_read_back().await?,
-            Some(_) => tokio::time::sleep(zombie::READ_BACK + Duration::from_secs(5)).await,
+            Some(_) => tokio::time::sleep(zombie::read_back() + Duration::from_secs(5)).await,
         }
         case.judge(1).await
     })

@@ -8,12 +8,14 @@ use super::{
 use fixpoint::emulator::Trouble;
 use std::time::Duration;
 
-/// So long after the end of the story whatever stood still has woken and ended.
-pub(super) const READ_BACK: Duration = Duration::from_secs(30);
+/// So long after the end of the story whatever stood still has woken and ended; in the long form a dozen stories are told at once.
+pub(super) fn read_back() -> Duration {
+    Duration::from_secs(if long() { 90 } else { 30 })
+}
 
 pub(super) async fn case() -> Case {
     let mut case = Case::new().await;
-    case.read_back = READ_BACK;
+    case.read_back = read_back();
     case
 }
 
