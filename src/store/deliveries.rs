@@ -18,7 +18,11 @@ const KNOWN: &str = "SELECT count(*) FROM deliveries WHERE guid = $1";
 /// The comment has one session at a time, and so has the label that tells people to look at it.
 const TAKE_OVER: &str =
     "UPDATE shown SET session = $1 WHERE session = $2 AND thing IN ('status', 'status-url', 'needs-human')";
-const SUBJECT: &str = "INSERT INTO subjects (key, at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+const SUBJECT: &str = "INSERT INTO subjects (key, at, guid) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+/// Open again: the delivery of an entry, by the entry's id.
+const REOPEN: &str = "UPDATE deliveries SET fate = NULL, reason = NULL, tries = 0, not_before = 0, taken_by = NULL \
+    WHERE guid = (SELECT guid FROM inbox WHERE id = $1)";
+const UNCOUNT: &str = "DELETE FROM subjects WHERE guid = (SELECT guid FROM inbox WHERE id = $1)";
 
 /// The words of [`Fate::Ignored`] for a subject that came before.
 const SEEN_BEFORE: &str = "the same was here under another delivery";
@@ -95,7 +99,7 @@ impl Store {
             return tx.rollback().await;
         }
         let now = tx.now().await?;
-        if !subjects_are_new(&mut tx, &acceptance.subjects, now).await? {
+        if !subjects_are_new(&mut tx, guid, &acceptance.subjects, now).await? {
             tx.rollback().await?;
             return Box::pin(self.accept(guid, &Fate::Ignored(SEEN_BEFORE), &Acceptance::default())).await;
         }
@@ -103,7 +107,7 @@ impl Store {
             create(&mut tx, new, now).await?;
         }
         for (session, entry) in &acceptance.entries {
-            inbox::insert(&mut tx, *session, entry, now).await?;
+            inbox::insert(&mut tx, *session, (entry, Some(guid)), now).await?;
         }
         if let Some((repo, line)) = &acceptance.refused {
             let thread = match line.what {
@@ -140,13 +144,25 @@ pub(super) async fn settle(tx: &mut Tx, guid: &str, fate: &Fate) -> Result<bool,
     if known == 1 { Ok(false) } else { Err(StoreError::Database(format!("no delivery {guid} is stored"))) }
 }
 
+/// The delivery that an entry came from is to be settled anew, as if it had not been.
+pub(super) async fn reopen(tx: &mut Tx, entry: i64) -> Result<(), StoreError> {
+    run!(tx, sqlx::query(REOPEN).bind(entry))?;
+    run!(tx, sqlx::query(UNCOUNT).bind(entry))?;
+    Ok(())
+}
+
 /// In one order for everybody, so that two nodes with the same subjects cannot wait for each other.
-async fn subjects_are_new(tx: &mut Tx, subjects: &[String], now: Timestamp) -> Result<bool, StoreError> {
+async fn subjects_are_new(
+    tx: &mut Tx,
+    guid: &str,
+    subjects: &[String],
+    now: Timestamp,
+) -> Result<bool, StoreError> {
     let mut keys: Vec<&str> = subjects.iter().map(String::as_str).collect();
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        let rows = run!(tx, sqlx::query(SUBJECT).bind(key).bind(now.0))?;
+        let rows = run!(tx, sqlx::query(SUBJECT).bind(key).bind(now.0).bind(guid))?;
         if rows == 0 && !seeded(Fault::SubjectIgnored) {
             return Ok(false);
         }

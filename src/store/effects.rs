@@ -122,7 +122,7 @@ impl Store {
                 .await?;
         }
         for entry in entries {
-            inbox::insert(&mut tx, lease.session, entry, now).await?;
+            inbox::insert(&mut tx, lease.session, (entry, None), now).await?;
         }
         self.commit(tx, if entries.is_empty() { Wakes::No } else { Wakes::Yes }).await
     }

@@ -4,12 +4,14 @@ use super::{
     Advance, Lease, Stepped, Store, StoreError, Unread, Wakes,
     audit::{self, Of},
     db::{Tx, db, run},
-    effects,
+    deliveries, effects,
     leases::{self, Fenced},
 };
 use crate::domain::{Audited, Entry, SessionId, State, Timestamp};
 
-const APPEND: &str = "INSERT INTO inbox (session, entry, at) VALUES ($1, $2, $3)";
+const APPEND: &str = "INSERT INTO inbox (session, entry, at, guid) VALUES ($1, $2, $3, $4)";
+/// Once one of a delivery's entries was read, none of them brings it back.
+const READ: &str = "UPDATE inbox SET guid = NULL WHERE guid = (SELECT guid FROM inbox WHERE id = $1)";
 const UNREAD: &str = "SELECT id, entry, at FROM inbox WHERE session = $1 AND stepped_no IS NULL ORDER BY id";
 const STEPPED: &str = "UPDATE inbox SET stepped_at = $3, limits = $4, ignored = $5, stepped_no = \
     (SELECT coalesce(max(stepped_no), 0) + 1 FROM inbox WHERE session = $2) \
@@ -26,7 +28,7 @@ impl Store {
     pub async fn append(&self, session: SessionId, entry: &Entry) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
         let now = tx.now().await?;
-        insert(&mut tx, session, entry, now).await?;
+        insert(&mut tx, session, (entry, None), now).await?;
         self.commit(tx, Wakes::Yes).await
     }
 
@@ -45,7 +47,7 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// Writes one step: state, entry read, intents; fenced.
+    /// Writes one step: state, entry read, intents; fenced. One that came too late has its delivery settled anew.
     ///
     /// # Errors
     /// [`StoreError::LeaseLost`] when another holder has the session; [`StoreError::Owned`] when its branch is another
@@ -53,13 +55,17 @@ impl Store {
     pub async fn advance(&self, lease: &Lease, advance: &Advance<'_>) -> Result<(), StoreError> {
         let Fenced { mut tx, now, repo, .. } = self.fenced(lease).await?;
         mark(&mut tx, lease, advance).await?;
+        if advance.is_too_late() {
+            deliveries::reopen(&mut tx, advance.entry.id).await?;
+        }
+        run!(&mut tx, sqlx::query(READ).bind(advance.entry.id))?;
         leases::update(&mut tx, lease, advance.state, now).await?;
         effects::insert(&mut tx, lease.session, advance.effects, now).await?;
         for line in Audited::of_step(&advance.entry.entry, advance.ignored) {
             let thread = Some(advance.state.facts.thread.number);
             audit::insert(&mut tx, &Of { session: Some(lease.session), repo, thread }, &line, now).await?;
         }
-        self.commit(tx, Wakes::No).await
+        self.commit(tx, if advance.is_too_late() { Wakes::Yes } else { Wakes::No }).await
     }
 
     /// A session's stepped entries, oldest first.
@@ -89,15 +95,15 @@ impl Store {
     }
 }
 
-/// Appends an entry.
+/// Appends an entry, with the delivery it comes from.
 pub(super) async fn insert(
     tx: &mut Tx,
     session: SessionId,
-    entry: &Entry,
+    (entry, guid): (&Entry, Option<&str>),
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (id, json) = (session.to_string(), serde_json::to_string(entry)?);
-    run!(tx, sqlx::query(APPEND).bind(id).bind(json).bind(now.0))?;
+    run!(tx, sqlx::query(APPEND).bind(id).bind(json).bind(now.0).bind(guid))?;
     Ok(())
 }
 

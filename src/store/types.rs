@@ -139,6 +139,14 @@ pub struct Advance<'a> {
     pub effects: &'a [Effect],
 }
 
+impl Advance<'_> {
+    /// Does somebody ask for something that the session, which has ended in the meantime, cannot hear any more?
+    pub(super) fn is_too_late(&self) -> bool {
+        let asks = matches!(self.entry.entry, Entry::Asked { .. });
+        asks && self.ignored.is_some() && self.state.is_done()
+    }
+}
+
 /// A stepped entry, as folding a session again needs it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stepped {

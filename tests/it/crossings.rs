@@ -111,6 +111,28 @@ async fn code_while_publishing_is_a_request_of_its_own_after_the_push() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn f11_code_right_behind_the_end_of_a_session_begins_another() {
+    let mut t = fixpoint().await;
+    t.slow_push();
+    t.model_plays([edit("src/sum.sh", "$1 - $2", "$1 * $2"), finish("Multiply"), finish("Nothing")]);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until("publishing").await;
+    t.github.close(&t.repo, ISSUE, "alice").unwrap();
+    t.delivered().await;
+    t.github.reopen(&t.repo, ISSUE, "alice").unwrap();
+    t.delivered().await;
+    // The session is live, so that it is its to hear; when it does it is over.
+    t.comment("/code no, leave it").by("alice").on(ISSUE);
+    t.push_arrives().await;
+    t.settle().await;
+    let sessions = t.sessions().await;
+    assert_eq!(sessions.len(), 2);
+    assert!(t.github.model().shown()[2].holds("no, leave it"));
+    assert_eq!(sessions[1].state.facts.request_no, 1);
+    t.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn stop_while_publishing_finishes_what_is_on_its_way() {
     let mut t = fixpoint().await;
     t.slow_push();

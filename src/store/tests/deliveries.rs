@@ -2,8 +2,11 @@
 
 use super::{Place, accept, made, noted, on_both, on_issue, repo};
 use crate::{
-    domain::{Number, SessionId},
-    store::{Acceptance, Fate, Kept, StoreError},
+    domain::{
+        Entry, Number, Phase, SessionId,
+        session::{Ask, Outcome},
+    },
+    store::{Acceptance, Advance, Fate, Kept, StoreError},
 };
 use futures::future::join_all;
 
@@ -13,6 +16,7 @@ on_both!(
     every_one_of_many_at_once_is_kept,
     f10_a_subject_taken_before_writes_nothing,
     a_delivery_is_settled_once,
+    f11_what_is_asked_of_a_session_that_has_ended_is_settled_anew,
     a_second_session_of_an_issue_is_refused_whole,
     what_comes_in_wakes_who_waits,
 );
@@ -79,6 +83,38 @@ async fn a_delivery_is_settled_once(place: Place) {
     assert_eq!(store.unread(&claimed.lease).await.unwrap().len(), 1);
     let unknown = store.accept("nobody's", &Fate::Ignored("x"), &Acceptance::default()).await;
     assert!(matches!(unknown, Err(StoreError::Database(_))));
+}
+
+async fn f11_what_is_asked_of_a_session_that_has_ended_is_settled_anew(place: Place) {
+    let store = place.open().await;
+    let id = made(&store, 1).await;
+    store.append(id, &noted("it ends")).await.unwrap();
+    let by = crate::domain::Actor { id: crate::domain::UserId(3), login: "alice".into() };
+    let asked = |sentence: &str| {
+        (id, Entry::Asked { ask: Ask::Mistaken { by: by.clone(), sentence: sentence.into(), at: None } })
+    };
+    let of_one =
+        |entries| Acceptance { subjects: vec!["comment:7".into()], entries, ..Acceptance::default() };
+    accept(&store, "late", of_one(vec![asked("one"), asked("two")])).await.unwrap();
+    let held = super::claimed(&store).await;
+    let mut over = held.state.clone();
+    over.phase = Phase::Done { outcome: Outcome::IssueClosed };
+    let limits = crate::domain::Limits::default();
+    for (entry, ignored) in
+        store.unread(&held.lease).await.unwrap().iter().zip([None, Some("over"), Some("over")])
+    {
+        let advance = Advance { entry, ignored, now: held.now, limits: &limits, state: &over, effects: &[] };
+        store.advance(&held.lease, &advance).await.unwrap();
+        // Whoever settles it anew may be quick: what it brought besides does not bring it back once more.
+        if let Some(open) = store.open_deliveries(10).await.unwrap().first() {
+            assert_eq!((open.guid.as_str(), ignored), ("late", Some("over")));
+            let other = made(&store, 2).await;
+            accept(&store, "late", of_one(vec![(other, noted("anew"))])).await.unwrap();
+        }
+    }
+    let (_, settled) = store.delivery("late").await.unwrap().unwrap();
+    assert_eq!(settled.unwrap().fate, "taken", "it counts anew for what it counted for");
+    assert!(store.open_deliveries(10).await.unwrap().is_empty());
 }
 
 async fn a_second_session_of_an_issue_is_refused_whole(place: Place) {
