@@ -9,6 +9,9 @@ use crate::{
     store::{Store, StoreError, Summary},
 };
 
+/// Each gives a busy database five seconds.
+const TRIES: u32 = 6;
+
 /// Why a session cannot be asked that.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
@@ -25,6 +28,17 @@ fn operator() -> Actor {
     Actor { id: UserId(0), login: "operator".to_owned() }
 }
 
+/// Hands an entry in. A busy database is waited for: the terminal has asked its person once, and asks for a stop once.
+async fn append(store: &Store, session: &Summary, entry: &Entry) -> Result<(), Refused> {
+    let mut tries = 1;
+    loop {
+        match store.append(session.id, entry).await {
+            Err(StoreError::Busy) if tries < TRIES => tries += 1,
+            appended => return Ok(appended?),
+        }
+    }
+}
+
 /// Ends what a session does.
 ///
 /// # Errors
@@ -34,7 +48,7 @@ pub async fn stop(store: &Store, session: &Summary) -> Result<(), Refused> {
         return Err(Refused::Pointless("nothing runs that could be stopped"));
     }
     let entry = Entry::Asked { ask: Ask::Stop { by: operator(), at: None } };
-    Ok(store.append(session.id, &entry).await?)
+    append(store, session, &entry).await
 }
 
 /// Does a session's last request again. Who asked for it stays who is told.
@@ -52,7 +66,7 @@ pub async fn retry(store: &Store, session: &Summary) -> Result<(), Refused> {
         Phase::Watching { .. } | Phase::Waiting { .. } | Phase::Resting { .. } => {}
     }
     let request = Request { instruction: String::new(), ..session.state.facts.request.clone() };
-    Ok(store.append(session.id, &Entry::Asked { ask: Ask::Retry { request } }).await?)
+    append(store, session, &Entry::Asked { ask: Ask::Retry { request } }).await
 }
 
 /// Answers the question that a session waits with.
@@ -65,5 +79,5 @@ pub async fn answer(store: &Store, session: &Summary, text: String) -> Result<()
         return Err(Refused::Pointless("no question waits for an answer"));
     }
     let request = Request { instruction: text, ..session.state.facts.request.clone() };
-    Ok(store.append(session.id, &Entry::Asked { ask: Ask::Run { request } }).await?)
+    append(store, session, &Entry::Asked { ask: Ask::Run { request } }).await
 }

@@ -86,12 +86,20 @@ impl Limits {
         let account = accounts.entry(who).or_default();
         let told = rate(headers);
         account.rate = told.or(account.rate);
+        let now = Instant::now();
+        let silent = account.silent_until.is_some_and(|until| until > now);
         let wait = asked_to_wait(status, headers, body, account.streak);
-        account.streak = if wait.is_some() { account.streak + 1 } else { 0 };
+        account.streak = match wait {
+            Some(_) => account.streak + 1,
+            // Asked before the silence: it says nothing of what will be answered after it.
+            None if silent => account.streak,
+            None => 0,
+        };
         // The last request that was left succeeded; the next one would not.
         let spent = told.filter(|rate| rate.remaining == 0).map(|rate| rate.reset);
         if let Some(silence) = wait.or(spent) {
-            account.silent_until = Some(Instant::now() + silence);
+            // Of requests that were on their way together the one that is answered last may ask for less than another.
+            account.silent_until = account.silent_until.max(Some(now + silence));
         }
         wait
     }
@@ -160,6 +168,25 @@ mod tests {
         account.rate = Some(Rate { limit: 12_500, remaining: 9_000, reset: HOUR });
         assert_eq!(looks(&mut account, 600), 1_500, "a larger installation may look more");
         assert_eq!(looks(&mut account, 3_600), 1_000);
+    }
+
+    #[test]
+    fn c20_what_was_on_its_way_neither_shortens_a_silence_nor_ends_a_streak() {
+        let limits = Limits::default();
+        let learn = |status: StatusCode, pairs: &[(&'static str, &str)]| {
+            let headers: HeaderMap = pairs
+                .iter()
+                .map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()))
+                .collect();
+            limits.learn(None, status, &headers, &[]).map(|wait| wait.as_secs())
+        };
+        assert_eq!(learn(StatusCode::FORBIDDEN, &[("retry-after", "3600")]), Some(3600));
+        assert_eq!(learn(StatusCode::FORBIDDEN, &[("retry-after", "1")]), Some(1));
+        let last = [("x-ratelimit-limit", "5000"), ("x-ratelimit-remaining", "0")];
+        assert_eq!(learn(StatusCode::OK, &last), None);
+        let silence = limits.pass(None, false);
+        assert!(matches!(silence, Err(GitHubError::Limited(left)) if left > HOUR / 2), "{silence:?}");
+        assert_eq!(learn(StatusCode::TOO_MANY_REQUESTS, &[]), Some(240), "two came before it");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What the store can fail with, by what its caller can do about it.
 
+/// Another process writes. Only the beginning of a transaction is answered so: it takes the write lock for all of it.
+const SQLITE_BUSY: &str = "5";
+
 /// What the store can fail with.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -17,6 +20,9 @@ pub enum StoreError {
         /// Ours.
         known: i64,
     },
+    /// The database was not free in time. Nothing was written, so the same call may be made again.
+    #[error("the database is busy: nothing could be begun in time")]
+    Busy,
     /// The database cannot be used.
     #[error("database: {0}")]
     Database(String),
@@ -27,7 +33,12 @@ pub enum StoreError {
 
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        Self::Database(error.to_string())
+        let busy = match &error {
+            sqlx::Error::PoolTimedOut => true,
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| code == SQLITE_BUSY),
+            _ => false,
+        };
+        if busy { Self::Busy } else { Self::Database(error.to_string()) }
     }
 }
 

@@ -92,7 +92,8 @@ impl Journal for Host {
             tree: tree.map(|t| t.as_str().to_owned()),
         };
         if !seeded(Fault::ReplyForgotten) {
-            self.parts.store.journal_append(&self.lease, &line).await.map_err(stop)?;
+            let append = || self.parts.store.journal_append(&self.lease, &line);
+            self.parts.patiently(append).await.map_err(stop)?;
         }
         if matches!(record, Record::Kept { .. }) {
             // For the next run. Nothing follows from it in this one, so no note goes out that nobody would hear.
@@ -185,7 +186,8 @@ impl Host {
             used.spent.tokens += tokens;
             used.spent.micros += micros;
         }
-        let today = self.parts.store.charge(&self.lease, *micros, tokens).await.map_err(stop)?;
+        let charge = || self.parts.store.charge(&self.lease, *micros, tokens);
+        let today = self.parts.patiently(charge).await.map_err(stop)?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).today = today;
         Ok(())
     }

@@ -40,7 +40,10 @@ use crate::{
     sandbox::{Kept, Provider, SandboxError},
     store::{DiskMark, Store, StoreError},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::sync::OnceCell;
 
 /// Everything a worker works with.
@@ -226,6 +229,23 @@ impl Parts {
         match self.disk.as_ref().and_then(DiskMark::problem) {
             None => Ok(()),
             Some(problem) => Err(Halt::Later(format!("no round begins: {problem}"), FULL_LOOK)),
+        }
+    }
+
+    /// Calls the store again while it is busy, as long as a lease lasts: a disk that stands still for some seconds must not
+    /// cost what cannot be done over. After any other failure nobody knows what was written.
+    async fn patiently<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        let begun = Instant::now();
+        loop {
+            match call().await {
+                Err(StoreError::Busy) if begun.elapsed() < self.settings.lease => {
+                    tracing::warn!("the database is busy; it is tried again");
+                }
+                called => return called,
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use fixpoint::{
     emulator::{Fault, Permission, Play, Trouble},
     store,
 };
+use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 use std::time::Duration;
 
 /// The audit of the only session, one line each.
@@ -142,6 +143,31 @@ async fn f55_the_last_edit_is_made_though_edits_are_refused_for_a_while() {
         .filter(|(after, _)| (1_000..2_900).contains(after))
         .collect();
     assert!(soon.is_empty(), "asked while it was to be silent: {soon:?}");
+    t.end().await;
+}
+
+/// As a disk does that stands still: whoever writes meanwhile waits in vain.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_busy_for_a_while_ends_no_round() {
+    // Longer than one call waits for a connection, and for the file then.
+    const BUSY: Duration = Duration::from_secs(12);
+    let mut t = fixpoint().await;
+    t.model_plays([write("src/sum.sh", "echo 1\n"), finish("One")]);
+    t.model_waits(0);
+    t.comment("/code").by("alice").on(ISSUE);
+    t.until_held().await;
+    t.heard().await;
+    let path = t.database().strip_prefix("sqlite:").unwrap().to_owned();
+    let mut other = SqliteConnectOptions::new().filename(path).connect().await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
+    // The reply comes, and is to be journalled.
+    t.model_goes_on().await;
+    tokio::time::sleep(BUSY).await;
+    sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+    t.until("watching").await;
+    t.ci_passes().await;
+    assert!(t.phases().await.ends_with("watching → resting(green)"), "{}", t.story().await);
     t.end().await;
 }
 

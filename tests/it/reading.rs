@@ -3,7 +3,10 @@
 
 use crate::support::{Fixpoint, ISSUE, REPO, SECRET, World, plays::*};
 use fixpoint::{
-    domain::failure::{Failure, Kind, Source},
+    domain::{
+        Entry,
+        failure::{Failure, Kind, Source},
+    },
     emulator::{Astray, Ci, CiPlay, Fault, JobPlay, NewRepository, Trouble},
 };
 use std::time::Duration;
@@ -50,6 +53,30 @@ heard_and_seen!(
 );
 
 const BOOM: &str = "sum.sh:1: error: expected 3, got 2";
+
+/// The look does not see what ends after it has read the checks, and the webhook of that is read along with what it found.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_told_during_a_look_is_not_left_to_the_clock() {
+    let settle = Duration::from_secs(2);
+    // By now the clock's looks are three settle times apart.
+    let world = World::new().deaf().ci(Ci::scripted(&["test", "lint"]));
+    let mut t = pushed(world.limits(|l| l.settle = settle)).await;
+    // The look after this one is held as well: it must not be over before somebody saw when it was to come.
+    let slow = Fault::next("/repos/*/*/rules/branches/*", Trouble::Hold).on("GET").times(2);
+    t.github.faults().add(slow);
+    t.github.ci_ends(&t.repo, "test", &JobPlay::passes()).unwrap();
+    t.until_held().await;
+    let session = t.sessions().await[0].id;
+    let hint = Entry::Hint { head: t.state().await.facts.head.unwrap() };
+    t.store.append(session, &hint).await.unwrap();
+    t.github.faults().release();
+    let next = t.next_look().await;
+    assert!(next.is_none_or(|next| next < settle * 2), "{next:?}");
+    t.github.faults().clear();
+    t.github.faults().release();
+    t.github.ci_ends(&t.repo, "lint", &JobPlay::passes()).unwrap();
+    ends(&mut t, "watching → resting(green)").await;
+}
 
 /// A first round that pushed something.
 async fn pushed(world: World) -> Fixpoint {

@@ -193,9 +193,11 @@ impl Run {
         let (store, settings) = (&self.parts.store, &self.parts.settings);
         loop {
             let changed = store.changed();
+            // Read before the claim: what comes due after it shall not count as rest.
+            let now = store.now().await?;
             if let Some(claimed) = store.claim(&settings.owner, settings.lease).await? {
                 drive::drive(self.parts.clone(), claimed, self.shutdown.clone()).await;
-            } else if self.shutdown.is_cancelled() || self.is_quiet().await? {
+            } else if self.shutdown.is_cancelled() || self.is_quiet(now).await? {
                 return Ok(());
             } else {
                 idle(changed, &self.shutdown).await;
@@ -203,10 +205,9 @@ impl Run {
         }
     }
 
-    /// Nothing is left to do that the next event would not tell of.
-    async fn is_quiet(&self) -> Result<bool, StoreError> {
+    /// Nothing was left to do at that moment that the next event would not tell of.
+    async fn is_quiet(&self, now: Timestamp) -> Result<bool, StoreError> {
         let (store, repo) = (&self.parts.store, self.errand.repo.id);
-        let now = store.now().await?;
         if now.since(self.began) < EFFECTS && store.pending_effects().await? > 0 {
             return Ok(false);
         }

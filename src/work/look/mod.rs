@@ -69,15 +69,17 @@ async fn watched(driver: &mut Driver) -> Result<After, Halt> {
     let judged = judged(driver, &head, since).await?;
     let verdict = Box::pin(read(driver, &head, judged)).await?;
     let news = !matches!(&verdict, Verdict::Pending { tally } if driver.state.facts.tally == Some(*tally));
-    // A webhook came: what it told of will have settled by then, red as well as green.
-    let next = if hinted {
-        driver.now.plus(driver.parts.settings.limits.settle)
-    } else {
-        next_look(driver, since, &verdict)
-    };
+    let by_the_clock = next_look(driver, since, &verdict);
     if news {
         driver.record(Entry::Judged { head, verdict }).await?;
     }
+    // A webhook came, before this look or during it (then it was read with the verdict): what it told of will have settled
+    // by then, red as well as green.
+    let next = if hinted || driver.hinted {
+        driver.now.plus(driver.parts.settings.limits.settle)
+    } else {
+        by_the_clock
+    };
     let changed = !matches!(driver.state.phase, Phase::Watching { since: s } if s == since);
     Ok(if changed { After::Again } else { After::Rest(Some(next)) })
 }

@@ -193,7 +193,7 @@ impl Change {
     pub(super) async fn keep(&self, from: &Sha, to: &Sha) -> Result<(), Halt> {
         let patch = self.mirror.patch(from, to).await?;
         if !patch.is_empty() {
-            self.parts.store.keep_patch(&self.lease, &patch).await?;
+            self.parts.patiently(|| self.parts.store.keep_patch(&self.lease, &patch)).await?;
         }
         Ok(())
     }

@@ -220,7 +220,8 @@ impl Driver {
         let Some(way) = self.way.take() else { return Refusals::default() };
         let refusals = way.refusals();
         let lines = Audit::of_way_out(&way.reached(), &refusals);
-        if let Err(error) = self.parts.store.audit(&self.lease, &lines).await {
+        let told = self.parts.patiently(|| self.parts.store.audit(&self.lease, &lines)).await;
+        if let Err(error) = told {
             tracing::error!(%error, ?lines, "the audit could not be told what the sandbox reached");
         }
         refusals

@@ -6,6 +6,8 @@ use std::path::Path;
 const UNREAD: &str = "SELECT count(*) FROM inbox WHERE stepped_no IS NULL";
 const WOKEN: &str = "SELECT (SELECT count(*) FROM sessions WHERE wake_at <= $1 OR lease_until <= $1) \
     + (SELECT count(*) FROM effects WHERE state = 'intended' AND next_at <= $1)";
+const WAKES_AT: &str = "SELECT CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE stepped_no IS NULL) THEN NULL ELSE wake_at END \
+    FROM sessions";
 
 /// A look into a server's database, beside it.
 pub enum Due {
@@ -41,6 +43,16 @@ impl Due {
         }
         .expect("a count");
         count > 0
+    }
+
+    /// When the only session wakes by itself, in milliseconds; `None` while somebody holds it, or something else wakes it.
+    pub async fn wakes_at(&mut self) -> Option<i64> {
+        let found: Option<i64> = match self {
+            Self::Sqlite(one) => sqlx::query_scalar(WAKES_AT).fetch_one(one).await,
+            Self::Postgres(one) => sqlx::query_scalar(WAKES_AT).fetch_one(one).await,
+        }
+        .expect("a session");
+        found
     }
 
     /// Leaves nothing open: the last to close a database touches files beside it by their names.

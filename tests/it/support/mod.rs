@@ -505,6 +505,26 @@ impl Fixpoint {
         self.until_seen("a request that is held", |t| t.github.faults().held() > 0).await;
     }
 
+    /// How far off the only session's next look was, at the most, when nobody held it any more; `None`: it has begun before that
+    /// could be seen, and is held.
+    pub async fn next_look(&mut self) -> Option<Duration> {
+        let begun = Instant::now();
+        let mut due = Due::open(&self.database).await;
+        let next = loop {
+            if self.github.faults().held() > 0 {
+                break None;
+            }
+            if let Some(at) = due.wakes_at().await {
+                let left = at - chrono::Utc::now().timestamp_millis();
+                break Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)));
+            }
+            assert!(begun.elapsed() < LONGEST, "it is never given back:\n{}", self.story().await);
+            tokio::time::sleep(LOOK).await;
+        };
+        due.close().await;
+        next
+    }
+
     /// Waits until the only session is in this phase. One that may be over in a moment is waited for with
     /// [`Fixpoint::until_phases`].
     pub async fn until(&mut self, phase: &str) {
