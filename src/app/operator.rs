@@ -8,9 +8,13 @@ use crate::{
     },
     store::{Store, StoreError, Summary},
 };
+use backon::{ConstantBuilder, Retryable};
+use std::time::Duration;
 
 /// Each gives a busy database five seconds.
-const TRIES: u32 = 6;
+const TRIES: usize = 6;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a session cannot be asked that.
 #[derive(Debug, thiserror::Error)]
@@ -30,13 +34,10 @@ fn operator() -> Actor {
 
 /// Hands an entry in. A busy database is waited for: the terminal has asked its person once, and asks for a stop once.
 async fn append(store: &Store, session: &Summary, entry: &Entry) -> Result<(), Refused> {
-    let mut tries = 1;
-    loop {
-        match store.append(session.id, entry).await {
-            Err(StoreError::Busy) if tries < TRIES => tries += 1,
-            appended => return Ok(appended?),
-        }
-    }
+    let again = ConstantBuilder::default().with_delay(PAUSE).with_max_times(TRIES);
+    let appended =
+        (|| store.append(session.id, entry)).retry(again).when(|e| matches!(e, StoreError::Busy)).await;
+    Ok(appended?)
 }
 
 /// Ends what a session does.
