@@ -21,6 +21,7 @@ use crate::{
     },
     sandbox::{Process, Sandbox, SandboxError},
 };
+use futures::FutureExt;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -188,7 +189,16 @@ impl Round<'_> {
                     }
                     self.until = self.deadline.min(Instant::now() + LINGER);
                 }
-                Step::Late if status.is_some() || self.last.is_some() => break,
+                Step::Late if status.is_some() || self.last.is_some() => {
+                    // A step may have taken longer than this wait: the last word has come meanwhile.
+                    while self.last.is_none()
+                        && Instant::now() < self.deadline
+                        && let Some(Next::Line(line)) = lines.next().now_or_never()
+                    {
+                        self.line(&line, &mut input).await?;
+                    }
+                    break;
+                }
                 Step::Late => return Err(self.late()),
             }
         }
