@@ -44,7 +44,7 @@ use crate::{
 use anyhow::Context;
 use secrecy::ExposeSecret;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, sync::OnceCell, task::JoinHandle};
+use tokio::{net::TcpListener, sync::OnceCell, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Nothing waits longer than this for an answer of GitHub or a model to begin.
@@ -91,7 +91,8 @@ pub struct Running {
     /// Its database.
     pub store: Store,
     shutdown: CancellationToken,
-    tasks: Vec<JoinHandle<()>>,
+    /// Given up before the presence: whoever is alone takes over what these hold.
+    tasks: JoinSet<()>,
     _presence: Option<presence::Presence>,
 }
 
@@ -177,22 +178,56 @@ pub async fn start(settings: Settings, http: reqwest::Client) -> anyhow::Result<
         disk: Some(disk),
     };
     let stop = shutdown.clone();
-    let serving = tokio::spawn(http::serve(listener, state, async move { stop.cancelled().await }));
-    let reading = tokio::spawn(work::read_hooks(parts.clone(), settings.hooks, shutdown.clone()));
-    let working = tokio::spawn(work::run(parts, shutdown.clone()));
-    let tasks = vec![serving, reading, working];
+    let mut tasks = JoinSet::new();
+    tasks.spawn(http::serve(listener, state, async move { stop.cancelled().await }));
+    tasks.spawn(work::read_hooks(parts.clone(), settings.hooks, shutdown.clone()));
+    tasks.spawn(work::run(parts, shutdown.clone()));
     Ok(Running { address, store, shutdown, tasks, _presence: presence })
 }
 
 impl Running {
-    /// Stops taking work, gives back what is held, and ends; at most ten seconds.
-    pub async fn stop(self) {
+    /// Stops taking work, gives back what is held, and ends; what is not at rest after ten seconds is cut off.
+    pub async fn stop(mut self) {
         self.shutdown.cancel();
-        let all = futures::future::join_all(self.tasks);
-        if tokio::time::timeout(DRAIN, all).await.is_err() {
-            tracing::warn!(
-                "the work in progress did not come to rest in time; its leases run out by themselves"
-            );
-        }
+        come_to_rest(&mut self.tasks, DRAIN).await;
+    }
+}
+
+/// Waits for tasks to end. Those that do not in time are ended, with all that they have begun: the next server of this
+/// process would work beside them.
+async fn come_to_rest(tasks: &mut JoinSet<()>, time: Duration) {
+    let all = async { while tasks.join_next().await.is_some() {} };
+    if timeout(time, all).await.is_err() {
+        tracing::warn!(
+            "the work in progress did not come to rest in time and is cut off; its leases run out by themselves"
+        );
+        tasks.shutdown().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    #[tokio::test]
+    async fn what_does_not_come_to_rest_is_ended_with_what_it_began() {
+        let (begins, begun) = oneshot::channel();
+        let (held, gone) = oneshot::channel::<()>();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            // As each session is driven.
+            let mut driven = JoinSet::new();
+            driven.spawn(async move {
+                let _held = held;
+                begins.send(()).unwrap();
+                std::future::pending::<()>().await;
+            });
+            while driven.join_next().await.is_some() {}
+        });
+        begun.await.unwrap();
+        come_to_rest(&mut tasks, Duration::ZERO).await;
+        let gone = timeout(Duration::from_secs(60), gone).await;
+        assert!(matches!(gone, Ok(Err(_))), "it is still at work");
     }
 }

@@ -175,6 +175,11 @@ impl Repository {
         Ok(Credential { token })
     }
 
+    /// A text as it will stand where it is written: not as it is, where it holds what is withheld.
+    pub fn as_written(&self, text: &str) -> String {
+        withheld::instead(&self.client.service.secrets, text).unwrap_or_else(|| text.to_owned())
+    }
+
     /// Throws the cached token away (git was refused with 401).
     pub async fn forget_token(&self, scope: Scope) {
         self.client.service.auth.forget(self.key(scope), None).await;

@@ -15,24 +15,30 @@ const MARK: &str = "\n\n<!-- fixpoint:";
 /// A body as it may be sent: a text in it that holds a secret, in any usual encoding, is replaced as a whole.
 pub(super) fn without(secrets: &Secrets, body: &Value) -> Value {
     match body {
-        Value::String(text) if !seeded(Fault::WordsLetOut) && secrets.are_in(text.as_bytes()) => {
-            tracing::error!(
-                "a text that was to be written to GitHub held a secret of fixpoint's own; it was left out"
-            );
-            if say::is_sealed(text) {
-                // Sealed anew, so that it is known again as ours.
-                return Value::from(say::sealed(INSTEAD));
-            }
-            let mark = text.rfind(MARK).map_or("", |at| &text[at..]);
-            let mark = if secrets.are_in(mark.as_bytes()) { "" } else { mark };
-            Value::from(format!("{INSTEAD}{mark}"))
-        }
+        Value::String(text) => instead(secrets, text).map_or_else(|| body.clone(), Value::from),
         Value::Array(items) => items.iter().map(|item| without(secrets, item)).collect(),
         Value::Object(members) => {
             members.iter().map(|(name, member)| (name.clone(), without(secrets, member))).collect()
         }
         other => other.clone(),
     }
+}
+
+/// What is sent in place of a text that holds a secret; `None`: it holds none.
+pub(super) fn instead(secrets: &Secrets, text: &str) -> Option<String> {
+    if seeded(Fault::WordsLetOut) || !secrets.are_in(text.as_bytes()) {
+        return None;
+    }
+    tracing::error!(
+        "a text that was to be written to GitHub held a secret of fixpoint's own; it was left out"
+    );
+    if say::is_sealed(text) {
+        // Sealed anew, so that it is known again as ours.
+        return Some(say::sealed(INSTEAD));
+    }
+    let mark = text.rfind(MARK).map_or("", |at| &text[at..]);
+    let mark = if secrets.are_in(mark.as_bytes()) { "" } else { mark };
+    Some(format!("{INSTEAD}{mark}"))
 }
 
 #[cfg(test)]

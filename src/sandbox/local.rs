@@ -14,7 +14,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Marks a process as one of the sandbox whose folder it names.
@@ -23,8 +23,9 @@ const MARK: &str = "FIXPOINT_SANDBOX";
 /// Where programs are looked for when nothing else is said.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// How often to look again for processes that were being born while their parents were killed.
-const SWEEPS: usize = 50;
+/// How long a killed process may take to be gone, and those that were being born meanwhile: a loaded machine gives it no
+/// turn for a while.
+const DEATH: Duration = Duration::from_secs(10);
 
 /// Makes sandboxes.
 #[derive(Clone, Debug)]
@@ -127,7 +128,8 @@ fn clear(folder: &Path) -> io::Result<()> {
 
 fn kill_all(folder: &Path) {
     let mark = format!("{MARK}={}", folder.display());
-    for _ in 0..SWEEPS {
+    let until = Instant::now() + DEATH;
+    while Instant::now() < until {
         let marked: Vec<_> = marked(mark.as_bytes()).collect();
         if marked.is_empty() {
             return;
@@ -187,7 +189,7 @@ impl Sandbox for LocalSandbox {
         if room.over.load(Ordering::SeqCst) {
             return Err(SandboxError::Gone);
         }
-        let mut child = spawn(room, &command)?;
+        let mut child = begin(room, &command).await?;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -219,6 +221,19 @@ impl Sandbox for LocalSandbox {
     fn describe(&self) -> String {
         "local processes, no boundary".into()
     }
+}
+
+/// Starts a process. Where the sandbox ended meanwhile, its end came too early to find it: it is killed here.
+async fn begin(room: &Arc<Room>, command: &Command) -> Result<tokio::process::Child, SandboxError> {
+    let mut child = spawn(room, command)?;
+    if room.over.load(Ordering::SeqCst) {
+        // By its id, too: for a moment after its start it has no environment yet.
+        let _ = child.start_kill();
+        let room = room.clone();
+        blocking(move || room.end()).await?;
+        return Err(SandboxError::Gone);
+    }
+    Ok(child)
 }
 
 fn spawn(room: &Room, command: &Command) -> Result<tokio::process::Child, SandboxError> {
@@ -262,4 +277,27 @@ where
     F: FnOnce() -> io::Result<T> + Send + 'static,
 {
     Ok(tokio::task::spawn_blocking(work).await??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_process_that_the_end_came_too_early_to_find_is_killed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = lay_out(root.path(), "room").unwrap();
+        let mark = format!("{MARK}={}", folder.display());
+        // The end has looked for processes, and has not come to the folder yet.
+        let over = AtomicBool::new(true);
+        let room = Arc::new(Room { folder, program: "/bin/false".into(), path: PATH.into(), over });
+        let begun = begin(&room, &Command::named("sleep", ["1000"])).await;
+        assert!(matches!(begun, Err(SandboxError::Gone)), "{begun:?}");
+        let until = Instant::now() + Duration::from_secs(60);
+        while marked(mark.as_bytes()).next().is_some() {
+            assert!(Instant::now() < until, "it lives");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(!room.folder.exists());
+    }
 }

@@ -45,13 +45,15 @@ impl Driver {
         number: Number,
         (title, body): (&str, &str),
     ) -> Result<(), Halt> {
+        // As they will stand there: what was left out of them would be known for ours by nobody.
+        let (title, body) = (repository.as_written(title), repository.as_written(body));
         let titles = titles(&self.known().await?);
-        self.will_be_titled(title).await?;
+        self.will_be_titled(&title).await?;
         let live = repository.pull(number).await?;
         // What a person calls it, it is called.
         let ours = titles.is_empty() || titles.contains(&live.title);
-        let title = Some(title).filter(|title| ours && *title != live.title);
-        let body = say::renewed(&live.body, body);
+        let title = Some(title.as_str()).filter(|title| ours && *title != live.title);
+        let body = say::renewed(&live.body, &body);
         // Beside a long text of a person's ours finds no room any more.
         let body =
             Some(body.as_str()).filter(|body| *body != live.body && body.chars().count() <= BODY_LIMIT);

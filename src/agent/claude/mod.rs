@@ -6,7 +6,9 @@
 
 mod brief;
 mod command;
+mod ended;
 mod events;
+mod input;
 mod lines;
 mod round;
 mod state;

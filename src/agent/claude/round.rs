@@ -1,9 +1,10 @@
 //! A round as the program works on it: what the gateway and the program tell becomes the journal, until there is a last word.
 
 use super::{
-    brief,
     command::{self, Conversation, FINISH, PROGRAM, READ_ONLY},
+    ended::{died, end_of, shown, unusable},
     events::{self, CallResult, Event, Last},
+    input::{Input, say, told},
     lines::{Lines, Next},
     state,
 };
@@ -11,33 +12,22 @@ use crate::{
     agent::{
         End, Gateway, Journal, Note, Record, Stop, Turn, failed::failed, finish, history, prompt, tasks,
     },
-    domain::{
-        session::Spent,
-        text::{line, shorten, terminal},
-    },
+    domain::session::Spent,
     llm::{
         Message, ModelError, Part, Reply,
         gateway::{Heard, Open},
     },
     sandbox::{Process, Sandbox, SandboxError},
 };
+use futures::FutureExt;
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    time::{Instant, sleep_until, timeout},
-};
+use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 /// After its last word the program may be silent for this long before it is taken for one that does not end.
 const QUIET: Duration = Duration::from_secs(20);
 /// After its end its last output may still be on the way; a child that it left behind may hold it open for ever.
 const LINGER: Duration = Duration::from_millis(500);
-/// The longest wait for it to take a message.
-const TAKES: Duration = Duration::from_secs(10);
-/// Bytes of what it complains of that are kept: the end.
-const COMPLAINTS: usize = 2_000;
-/// Characters of it that people are shown.
-const SHOWN: usize = 200;
 
 /// Works on a turn until there is an end.
 pub(super) async fn run(
@@ -92,9 +82,6 @@ enum Talk {
     /// The program does not know it.
     Unknown,
 }
-
-/// To the program; closed, it ends after its last word.
-type Input = Option<Box<dyn AsyncWrite + Send + Unpin>>;
 
 enum Step {
     Heard(Heard),
@@ -188,7 +175,16 @@ impl Round<'_> {
                     }
                     self.until = self.deadline.min(Instant::now() + LINGER);
                 }
-                Step::Late if status.is_some() || self.last.is_some() => break,
+                Step::Late if status.is_some() || self.last.is_some() => {
+                    // A step may have taken longer than this wait: the last word has come meanwhile.
+                    while self.last.is_none()
+                        && Instant::now() < self.deadline
+                        && let Some(Next::Line(line)) = lines.next().now_or_never()
+                    {
+                        self.line(&line, &mut input).await?;
+                    }
+                    break;
+                }
                 Step::Late => return Err(self.late()),
             }
         }
@@ -330,60 +326,4 @@ impl Round<'_> {
             (None, None) => End::Failed(format!("`{PROGRAM}` in the sandbox {what}")),
         }
     }
-}
-
-/// What the program is told first.
-fn told(task: &str, before: &[Record], notes: &[Message]) -> String {
-    let notes = notes.iter().filter_map(|message| match message {
-        Message::User { text } => Some(text.clone()),
-        _ => None,
-    });
-    let parts = [task.to_owned()].into_iter().chain(brief::of(before)).chain(notes);
-    parts.collect::<Vec<_>>().join("\n\n")
-}
-
-/// Says something to the program. One that does not listen will be seen by its end.
-async fn say(input: &mut Input, text: &str) {
-    let Some(stdin) = input else { return };
-    let line = events::message(text);
-    let write = async {
-        stdin.write_all(line.as_bytes()).await?;
-        stdin.flush().await
-    };
-    let _ = timeout(TAKES, write).await;
-}
-
-/// The end of what a stream brings.
-async fn end_of(mut stream: impl AsyncRead + Unpin) -> String {
-    let (mut kept, mut piece) = (Vec::new(), [0; 4096]);
-    while let Ok(n @ 1..) = stream.read(&mut piece).await {
-        kept.extend_from_slice(&piece[..n]);
-        kept.drain(..kept.len().saturating_sub(COMPLAINTS));
-    }
-    String::from_utf8_lossy(&kept).into_owned()
-}
-
-fn unusable(error: &SandboxError) -> End {
-    match error {
-        SandboxError::NoProgram(_) => End::Failed(format!(
-            "`{PROGRAM}` is not in the sandbox's image; whoever runs fixpoint puts it there, docs/engines.md says how"
-        )),
-        error => End::Stopped(Stop::Broken(error.to_string())),
-    }
-}
-
-/// How it died, where it did.
-fn died(status: i64, complaint: &str) -> String {
-    let why = match status {
-        137 => " (killed: is `sandbox.memory` enough?)",
-        _ => "",
-    };
-    format!("ended with {status} before it was done{why}: {}", shown(complaint, ""))
-}
-
-/// Its own words as code, so that nothing in them mentions, closes or links.
-fn shown(text: &str, or: &str) -> String {
-    let text = if text.trim().is_empty() { or } else { text };
-    let clean = line(&terminal(text)).replace('`', "'");
-    if clean.is_empty() { "it said nothing".to_owned() } else { format!("`{}`", shorten(&clean, SHOWN)) }
 }

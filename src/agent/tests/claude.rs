@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split};
 
@@ -290,6 +291,28 @@ async fn what_is_used_up_ends_the_round_between_reply_and_call() {
         assert_eq!(ended.end, expected.unwrap_or(End::Stopped(stop)));
         assert_eq!(ended.spent.tokens, 110, "what was said is paid for");
     }
+}
+
+/// The program has ended while its last output is being read: a disk that is slow with a record takes none of it away.
+#[tokio::test]
+async fn a_last_word_is_heard_after_a_record_that_took_long() {
+    let book = Book { slow: Some((2, Duration::from_secs(1))), ..Book::default() };
+    let outcome = run(
+        vec![calls(&["Edit"])],
+        &turn(request("")),
+        &book,
+        play(|mut cli| async move {
+            cli.asks().await;
+            // All at once with its end, and so many lines that one order of them by chance is as good as none.
+            cli.out.write_all(&[b'\n'; 100]).await.unwrap();
+            cli.gives("call-Edit", "changed").await;
+            cli.out.write_all(&[b'\n'; 100]).await.unwrap();
+            cli.ends("Did it.").await
+        }),
+    )
+    .await;
+    assert_eq!(outcome.end, finished("Did it."));
+    assert_eq!(kinds(&book), ["said", "replied", "changed"]);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncWriteExt, DuplexStream, duplex},
@@ -237,6 +238,8 @@ pub(super) struct Book {
     pub(super) stops: Option<(usize, Stop)>,
     /// Notes that come in with a record.
     pub(super) notes: BTreeMap<usize, &'static str>,
+    /// A record that the disk takes this long for.
+    pub(super) slow: Option<(usize, Duration)>,
 }
 
 impl Book {
@@ -267,6 +270,9 @@ impl Journal for Book {
         if self.dies_after == Some(at) {
             self.died.notify_one();
             std::future::pending::<()>().await;
+        }
+        if let Some((_, time)) = self.slow.filter(|(slow, _)| *slow == at - 1) {
+            tokio::time::sleep(time).await;
         }
         Ok(self.notes.get(&(at - 1)).map(|text| Note { text: (*text).into() }).into_iter().collect())
     }

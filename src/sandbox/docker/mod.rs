@@ -8,15 +8,16 @@ mod exec;
 mod program;
 mod service;
 mod start;
+#[cfg(test)]
+mod tests;
 
 use super::{Command, Process, Sandbox, SandboxError, orphan};
 use crate::domain::{Epoch, SessionId};
+use backon::{ExponentialBuilder, Retryable};
 use bollard::{
     Docker,
     errors::Error,
-    query_parameters::{
-        InspectContainerOptions, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder,
-    },
+    query_parameters::{ListContainersOptionsBuilder, RemoveContainerOptionsBuilder},
 };
 use container::{EPOCH, INSTANCE, SESSION, UID, WORKSPACE};
 use std::{
@@ -24,7 +25,7 @@ use std::{
     path::PathBuf,
     pin::Pin,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 use tokio::{io::AsyncWrite, sync::Mutex};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +35,12 @@ const START: Duration = Duration::from_secs(60);
 
 /// How long a removed container may take to be gone.
 const REMOVAL: Duration = Duration::from_secs(20);
+
+/// Between one look whether it is and the next.
+const AGAIN: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(20))
+    .with_max_delay(Duration::from_millis(200))
+    .without_max_times();
 
 /// What the first process may say before it is taken for something else.
 const GREETING: usize = 8 << 10;
@@ -125,25 +132,25 @@ impl DockerProvider {
     /// Removes a container with all that runs in it; one that is gone is no error. Returns once its name is
     /// free.
     async fn remove(&self, id: &str) -> Result<(), SandboxError> {
-        let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-        match self.docker.remove_container(id, Some(options)).await {
-            Ok(()) => Ok(()),
-            Err(error) if status(&error) == Some(404) => Ok(()),
-            // It is being removed already, having ended by itself.
-            Err(error) if status(&error) == Some(409) => self.vanished(id).await,
-            Err(error) => Err(engine(error)),
+        let until = Instant::now() + REMOVAL;
+        let removed = (|| {
+            let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
+            self.docker.remove_container(id, Some(options))
+        })
+        .retry(AGAIN)
+        .when(|error: &Error| is_going(error) && Instant::now() < until)
+        .await;
+        match removed {
+            Err(error) if status(&error) != Some(404) => Err(engine(error)),
+            _ => Ok(()),
         }
     }
+}
 
-    async fn vanished(&self, id: &str) -> Result<(), SandboxError> {
-        let gone = async {
-            while self.docker.inspect_container(id, None::<InspectContainerOptions>).await.is_ok() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        let late = |_| SandboxError::Engine(format!("container {id} is being removed and does not go"));
-        tokio::time::timeout(REMOVAL, gone).await.map_err(late)
-    }
+/// May a container that was not removed be gone in a moment? It is being removed already, having ended by itself, or it was
+/// killed and the engine, which waits for its end for a few seconds only, has not seen it end.
+fn is_going(error: &Error) -> bool {
+    matches!(status(error), Some(409 | 500))
 }
 
 /// A container that is removed when nobody holds it any more, also where a start is cancelled half-way.

@@ -120,6 +120,7 @@ impl Driver {
         base: &str,
     ) -> Result<Done, Undone> {
         let (title, body) = self.pull_says(&self.known().await?).await?;
+        let (title, body) = (repository.as_written(&title), repository.as_written(&body));
         self.will_be_titled(&title).await?;
         let pull = repository.pull_once(branch, base, &title, &say::sealed(&body)).await?;
         let opened = Entry::PullOpened { number: pull.number, draftable: pull.draft };
