@@ -34,7 +34,7 @@ async fn answering(statuses: &'static [u16]) -> (DockerProvider, JoinHandle<()>)
 
 #[tokio::test]
 async fn a_container_whose_end_the_engine_did_not_see_in_time_is_removed_in_the_end() {
-    for statuses in [&[204] as &[u16], &[404], &[500, 500, 204], &[500, 409, 409, 404]] {
+    for statuses in [&[204_u16][..], &[404], &[500, 500, 204], &[500, 409, 409, 404]] {
         let (provider, done) = answering(statuses).await;
         provider.remove("fx").await.unwrap();
         done.await.unwrap();
