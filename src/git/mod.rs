@@ -71,6 +71,9 @@ pub enum GitError {
     /// A cap on files or bytes is exceeded.
     #[error("{0}")]
     TooMuch(String),
+    /// Somebody else writes the same ref, or was killed while writing it.
+    #[error("git: {0}")]
+    Locked(String),
     /// Anything else.
     #[error("git: {0}")]
     Other(String),
@@ -80,6 +83,7 @@ impl From<git2::Error> for GitError {
     fn from(error: git2::Error) -> Self {
         match error.code() {
             git2::ErrorCode::NotFound => Self::NotFound(format!("an object ({})", error.message())),
+            git2::ErrorCode::Locked => Self::Locked(error.message().to_owned()),
             _ => Self::Other(error.message().to_owned()),
         }
     }

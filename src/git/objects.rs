@@ -1,8 +1,10 @@
 //! Reading and making objects: trees, commits, files, and the refs that keep them.
 
-use super::{GitError, Mirror};
+use super::{GitError, Mirror, tidy::STALE_LOCK};
 use crate::domain::{Sha, Timestamp};
+use backon::{ExponentialBuilder, Retryable};
 use git2::{ObjectType, Oid, Repository, Tree, TreeWalkMode, TreeWalkResult};
+use std::time::Duration;
 
 /// Who is named in a commit.
 #[derive(Clone, Debug)]
@@ -14,6 +16,13 @@ pub struct Signature {
     /// When, to the second: part of the commit's name, so a retry makes the same commit.
     pub at: Timestamp,
 }
+
+/// How long a locked ref is waited for: a little longer than it takes until its lock is stale.
+const LOCKED: ExponentialBuilder = ExponentialBuilder::new()
+    .with_min_delay(Duration::from_millis(50))
+    .with_max_delay(Duration::from_secs(2))
+    .without_max_times()
+    .with_total_delay(Some(Duration::from_secs(STALE_LOCK.as_secs() + 10)));
 
 /// Links followed to a file: `AGENTS.md` is often one to another file.
 const LINKS: usize = 5;
@@ -165,12 +174,25 @@ impl Mirror {
     /// [`GitError::NotFound`] when the mirror does not hold the object.
     pub async fn hold(&self, name: &str, object: &Sha) -> Result<(), GitError> {
         let (name, object) = (format!("refs/fixpoint/{name}"), oid(object)?);
-        self.blocking(move |repo| {
-            repo.find_object(object, None)?;
-            repo.reference(&name, object, true, "held")?;
-            Ok(())
-        })
-        .await
+        self.blocking(move |repo| Ok(repo.find_object(object, None).map(|_| ())?)).await?;
+        self.point(&name, object, "held").await
+    }
+
+    /// Points a ref to an object. The lock that a killed process has left on it is waited for until it is old enough to be
+    /// known for one, and removed.
+    ///
+    /// # Errors
+    /// [`GitError::Locked`] when it is not free by then.
+    pub(super) async fn point(&self, name: &str, object: Oid, why: &'static str) -> Result<(), GitError> {
+        let set = || async {
+            let name = name.to_owned();
+            let set = self.blocking(move |repo| Ok(repo.reference(&name, object, true, why).map(|_| ())?)).await;
+            if matches!(set, Err(GitError::Locked(_))) {
+                self.sweep().await?;
+            }
+            set
+        };
+        set.retry(LOCKED).when(|error| matches!(error, GitError::Locked(_))).await
     }
 }
 

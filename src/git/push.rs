@@ -84,7 +84,7 @@ impl Mirror {
         let printed = self.send(remote, &name, expected, &format!("{commit}:{name}")).await?;
         self.confirm(remote, branch, Some(commit), &printed).await?;
         let kept = kept_as(remote, &name);
-        self.blocking(move |repo| Ok(repo.reference(&kept, id, true, "pushed").map(|_| ())?)).await
+        self.point(&kept, id, "pushed").await
     }
 
     /// Deletes our branch, if it is still at `at`: a commit that somebody put on it meanwhile is not lost. A branch that is

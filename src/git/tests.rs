@@ -143,6 +143,18 @@ async fn a_mirror_outlives_killed_processes_and_many_fetches() {
 }
 
 #[tokio::test]
+async fn a_ref_that_a_killed_process_left_locked_is_waited_for() {
+    let (bench, main) = Bench::with_main().await;
+    let lock = bench.mirror.dir.join("refs/fixpoint/session/x.lock");
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    let killed = std::time::SystemTime::now() - std::time::Duration::from_secs(58);
+    std::fs::File::create(&lock).unwrap().set_modified(killed).unwrap();
+    bench.mirror.hold("session/x", &main).await.unwrap();
+    assert!(!lock.exists());
+    assert_eq!(run(&bench.mirror.dir, &["rev-parse", "refs/fixpoint/session/x"], ""), main.as_str());
+}
+
+#[tokio::test]
 async fn f25_f26_a_push_ends_at_the_branch_and_nowhere_else() {
     let (bench, main) = Bench::with_main().await;
     let ours = bench.commit_on(&main, "src/lib.rs", "one\n").await;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A ref is locked for milliseconds; a lock of this age belongs to a process that was killed.
-const STALE_LOCK: Duration = Duration::from_secs(60);
+pub(super) const STALE_LOCK: Duration = Duration::from_secs(60);
 /// Half a pack of this age belongs to a fetch whose time was over long ago.
 const STALE_PACK: Duration = Duration::from_secs(2 * 3600);
 /// Every fetch brings a pack; with many of them each lookup asks them all.
