@@ -186,7 +186,8 @@ impl Mirror {
     pub(super) async fn point(&self, name: &str, object: Oid, why: &'static str) -> Result<(), GitError> {
         let set = || async {
             let name = name.to_owned();
-            let set = self.blocking(move |repo| Ok(repo.reference(&name, object, true, why).map(|_| ())?)).await;
+            let set =
+                self.blocking(move |repo| Ok(repo.reference(&name, object, true, why).map(|_| ())?)).await;
             if matches!(set, Err(GitError::Locked(_))) {
                 self.sweep().await?;
             }
