@@ -91,7 +91,7 @@ pub struct Running {
     /// Its database.
     pub store: Store,
     shutdown: CancellationToken,
-    /// Given up before the presence: whoever is alone takes over what these hold.
+    /// Ended before the presence is given up: whoever is alone takes over what these hold.
     tasks: JoinSet<()>,
     _presence: Option<presence::Presence>,
 }
@@ -193,8 +193,8 @@ impl Running {
     }
 }
 
-/// Waits for tasks to end. Those that do not in time are ended, with all that they have begun: the next server of this
-/// process would work beside them.
+/// Waits for tasks to end. Those that do not in time are ended, and what they have begun is told to: the next server of this
+/// process would work beside them. Should one of these still write, its epoch fences it.
 async fn come_to_rest(tasks: &mut JoinSet<()>, time: Duration) {
     let all = async { while tasks.join_next().await.is_some() {} };
     if timeout(time, all).await.is_err() {

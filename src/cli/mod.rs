@@ -90,11 +90,10 @@ pub async fn main() -> ExitCode {
 /// What went wrong, in one line for the person at the terminal.
 #[allow(clippy::print_stderr, reason = "the only place where the program's errors are printed")]
 fn complain(error: &anyhow::Error) -> ExitCode {
-    let closed = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-    };
-    // Whoever reads has seen enough (`fixpoint doctor | head`): that is told to nobody.
-    if error.chain().any(closed) {
+    // Whoever reads has seen enough (`fixpoint doctor | head`): that is told to nobody. Any other broken pipe comes with what was done.
+    let by_itself = error.chain().count() == 1;
+    let closed = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    if by_itself && error.downcast_ref::<std::io::Error>().is_some_and(closed) {
         return ExitCode::FAILURE;
     }
     eprintln!("fixpoint: {error:#}");

@@ -48,15 +48,21 @@ fn say(message: &str) -> String {
 /// Serde's sentence about a value of another kind, without the names that only a program has for them.
 fn wanted(message: &str) -> Option<String> {
     let rest = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "))?;
-    let (given, kind) = rest.split_once(", expected ")?;
+    let (given, kind) = rest.rsplit_once(", expected ")?;
     // A text keeps its quotes, a number loses its own.
     let value = given.split_once('`').and_then(|(_, rest)| rest.split_once('`')).map(|(value, _)| value);
     let text = given.find('"').map(|at| &given[at..]);
-    Some(format!("{} is expected, not {}", in_words(kind.trim_end()), value.or(text).unwrap_or(given)))
+    let given = text.or(value).unwrap_or(given);
+    Some(format!("{} is expected, not {given}", in_words(kind.trim_end(), given)))
 }
 
-fn in_words(kind: &str) -> &str {
+fn in_words<'a>(kind: &'a str, given: &str) -> &'a str {
+    let whole = given.parse::<i128>().is_ok();
     match kind {
+        "u8" if whole => "a whole number from 0 to 255",
+        "u16" if whole => "a whole number from 0 to 65535",
+        "u32" if whole => "a whole number from 0 to 4294967295",
+        "u64" | "usize" if whole => "a whole number from 0 to 18446744073709551615",
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
         "i64" => "a whole number, also below zero",
         "f32" | "f64" => "a number",
@@ -64,6 +70,7 @@ fn in_words(kind: &str) -> &str {
         "a sequence" => "a list like [\"one\", \"two\"]",
         "a boolean" => "true or false",
         "socket address" => "an address like \"127.0.0.1:3000\"",
+        kind if kind.starts_with("struct ") => "a [section]",
         other => other,
     }
 }
@@ -75,7 +82,7 @@ pub(super) fn of_variable(message: &str) -> String {
         let number = why.strip_prefix("invalid value '").and_then(|rest| rest.split_once("' for type "));
         Some(match number {
             Some((given, kind)) => {
-                let kind = in_words(kind.split(':').next().unwrap_or_default());
+                let kind = in_words(kind.split(':').next().unwrap_or_default(), given);
                 format!("{name}: {kind} is expected, not {given:?}")
             }
             None => format!("{name}: {}", say(why)),

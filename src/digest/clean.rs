@@ -53,7 +53,7 @@ pub(super) fn without_timestamp(raw: &[u8]) -> &[u8] {
 
 /// What a terminal would show of a line in which carriage returns went back to its beginning: the last part that is not empty.
 /// Fold and timing markers of Travis and GitLab end in a carriage return and vanish the same way.
-fn after_overwriting(raw: &[u8]) -> &[u8] {
+pub(super) fn after_overwriting(raw: &[u8]) -> &[u8] {
     let mut rest = raw;
     loop {
         match memrchr(b'\r', rest) {

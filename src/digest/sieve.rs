@@ -3,7 +3,7 @@
 
 use super::{
     candidate::{self, Familiar},
-    clean::within_cap,
+    clean::{LINE_CAP, after_overwriting, within_cap},
 };
 use memchr::{memchr, memchr_iter, memrchr};
 
@@ -108,8 +108,10 @@ impl Sieve {
     /// Of a line without an end nobody will see more than is shown of it so far; what follows a carriage return takes its place.
     fn shorten_unended(&mut self) {
         let line = &self.buffer[self.unread..];
-        let mut left = within_cap(line).to_vec();
-        left.extend(line.last().filter(|last| **last == b'\r'));
+        let shown = after_overwriting(line);
+        let goes_back = shown.as_ptr_range().end != line.as_ptr_range().end;
+        let mut left = shown[..shown.len().min(LINE_CAP)].to_vec();
+        left.extend(goes_back.then_some(b'\r'));
         self.buffer.truncate(self.unread);
         self.buffer.append(&mut left);
     }

@@ -80,9 +80,10 @@ impl Mirror {
         commit: &Sha,
     ) -> Result<(), GitError> {
         let (name, id) = (format!("refs/heads/{branch}"), oid(commit)?);
-        let _alone = self.network.lock().await;
+        let alone = self.network.lock().await;
         let printed = self.send(remote, &name, expected, &format!("{commit}:{name}")).await?;
         self.confirm(remote, branch, Some(commit), &printed).await?;
+        drop(alone);
         let kept = kept_as(remote, &name);
         self.point(&kept, id, "pushed").await
     }

@@ -144,11 +144,11 @@ pub(super) async fn settle(tx: &mut Tx, guid: &str, fate: &Fate) -> Result<bool,
     if known == 1 { Ok(false) } else { Err(StoreError::Database(format!("no delivery {guid} is stored"))) }
 }
 
-/// The delivery that an entry came from is to be settled anew, as if it had not been.
-pub(super) async fn reopen(tx: &mut Tx, entry: i64) -> Result<(), StoreError> {
-    run!(tx, sqlx::query(REOPEN).bind(entry))?;
+/// The delivery that an entry came from is to be settled anew, as if it had not been; false: there is none any more.
+pub(super) async fn reopen(tx: &mut Tx, entry: i64) -> Result<bool, StoreError> {
+    let opened = run!(tx, sqlx::query(REOPEN).bind(entry))?;
     run!(tx, sqlx::query(UNCOUNT).bind(entry))?;
-    Ok(())
+    Ok(opened == 1)
 }
 
 /// In one order for everybody, so that two nodes with the same subjects cannot wait for each other.

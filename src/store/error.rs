@@ -1,7 +1,8 @@
 //! What the store can fail with, by what its caller can do about it.
 
-/// Another process writes. Only the beginning of a transaction is answered so: it takes the write lock for all of it.
-const SQLITE_BUSY: &str = "5";
+/// Another process writes. Only the beginning of a transaction is answered so: it takes the write lock for all of it. The
+/// lowest byte of SQLite's code says so, whatever stands above it.
+const SQLITE_BUSY: i32 = 5;
 
 /// What the store can fail with.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +22,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The database was not free in time. Nothing was written, so the same call may be made again.
-    #[error("the database is busy: nothing could be begun in time")]
+    #[error("the database is busy, or away: nothing could be begun in time")]
     Busy,
     /// The database cannot be used.
     #[error("database: {0}")]
@@ -35,7 +36,9 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         let busy = match &error {
             sqlx::Error::PoolTimedOut => true,
-            sqlx::Error::Database(error) => error.code().is_some_and(|code| code == SQLITE_BUSY),
+            sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+                code.len() < 5 && code.parse().is_ok_and(|code: i32| code & 0xff == SQLITE_BUSY)
+            }),
             _ => false,
         };
         if busy { Self::Busy } else { Self::Database(error.to_string()) }

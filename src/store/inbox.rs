@@ -10,8 +10,9 @@ use super::{
 use crate::domain::{Audited, Entry, SessionId, State, Timestamp};
 
 const APPEND: &str = "INSERT INTO inbox (session, entry, at, guid) VALUES ($1, $2, $3, $4)";
-/// Once one of a delivery's entries was read, none of them brings it back.
-const READ: &str = "UPDATE inbox SET guid = NULL WHERE guid = (SELECT guid FROM inbox WHERE id = $1)";
+/// Once one of a delivery's entries was read, none of those beside it brings it back.
+const READ: &str =
+    "UPDATE inbox SET guid = NULL WHERE session = $2 AND guid = (SELECT guid FROM inbox WHERE id = $1)";
 const UNREAD: &str = "SELECT id, entry, at FROM inbox WHERE session = $1 AND stepped_no IS NULL ORDER BY id";
 const STEPPED: &str = "UPDATE inbox SET stepped_at = $3, limits = $4, ignored = $5, stepped_no = \
     (SELECT coalesce(max(stepped_no), 0) + 1 FROM inbox WHERE session = $2) \
@@ -55,17 +56,17 @@ impl Store {
     pub async fn advance(&self, lease: &Lease, advance: &Advance<'_>) -> Result<(), StoreError> {
         let Fenced { mut tx, now, repo, .. } = self.fenced(lease).await?;
         mark(&mut tx, lease, advance).await?;
-        if advance.is_too_late() {
-            deliveries::reopen(&mut tx, advance.entry.id).await?;
-        }
-        run!(&mut tx, sqlx::query(READ).bind(advance.entry.id))?;
+        let anew = advance.is_too_late() && deliveries::reopen(&mut tx, advance.entry.id).await?;
+        run!(&mut tx, sqlx::query(READ).bind(advance.entry.id).bind(lease.session.to_string()))?;
         leases::update(&mut tx, lease, advance.state, now).await?;
         effects::insert(&mut tx, lease.session, advance.effects, now).await?;
-        for line in Audited::of_step(&advance.entry.entry, advance.ignored) {
+        // What is settled anew is told of then.
+        let lines = if anew { Vec::new() } else { Audited::of_step(&advance.entry.entry, advance.ignored) };
+        for line in lines {
             let thread = Some(advance.state.facts.thread.number);
             audit::insert(&mut tx, &Of { session: Some(lease.session), repo, thread }, &line, now).await?;
         }
-        self.commit(tx, if advance.is_too_late() { Wakes::Yes } else { Wakes::No }).await
+        self.commit(tx, if anew { Wakes::Yes } else { Wakes::No }).await
     }
 
     /// A session's stepped entries, oldest first.

@@ -118,6 +118,8 @@ impl Store {
         run!(&mut tx, sqlx::query(HEARTBEAT).bind(id).bind(lease.epoch.0).bind(until))?;
         self.commit(tx, Wakes::No).await?;
         if asked.elapsed() >= span || self.core.commits.slept() != slept {
+            // Nobody needs to wait until it runs out; where another has it already this changes nothing.
+            let _ = self.release(lease, Some(now)).await;
             return Err(StoreError::LeaseLost);
         }
         Ok(now)

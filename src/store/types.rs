@@ -1,6 +1,8 @@
 //! What goes into the store and comes out of it.
 
-use crate::domain::{Audited, Effect, Entry, Epoch, Limits, RepoId, SessionId, State, Timestamp};
+use crate::domain::{
+    Audited, Effect, Entry, Epoch, Limits, RepoId, SessionId, State, Timestamp, session::Ask,
+};
 use serde::{Deserialize, Serialize};
 
 /// A webhook as it arrived.
@@ -140,10 +142,12 @@ pub struct Advance<'a> {
 }
 
 impl Advance<'_> {
-    /// Does somebody ask for something that the session, which has ended in the meantime, cannot hear any more?
+    /// Does somebody ask for something that the session, which has ended in the meantime, cannot hear any more? A stop and a
+    /// yes are meant for this one, and never for another that may have begun there since.
     pub(super) fn is_too_late(&self) -> bool {
-        let asks = matches!(self.entry.entry, Entry::Asked { .. });
-        asks && self.ignored.is_some() && self.state.is_done()
+        let Entry::Asked { ask } = &self.entry.entry else { return false };
+        let meant_for_it = matches!(ask, Ask::Stop { .. } | Ask::Approve { .. });
+        !meant_for_it && self.ignored.is_some() && self.state.is_done()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     },
     egress::Way,
     sandbox::Sandbox,
-    store::{Advance, Claimed, Lease},
+    store::{Advance, Claimed, Lease, StoreError},
 };
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
@@ -93,7 +93,7 @@ async fn lost(parts: &Parts, lease: &Lease) {
         tokio::time::sleep(beat).await;
         match parts.store.heartbeat(lease, parts.settings.lease).await {
             Ok(_) => missed = Duration::ZERO,
-            Err(crate::store::StoreError::LeaseLost) => return,
+            Err(StoreError::LeaseLost) => return,
             Err(error) => {
                 tracing::warn!(%error, "the lease could not be prolonged");
                 missed += beat;
@@ -153,7 +153,7 @@ impl Driver {
 
     /// Steps every entry that came in, one commit each. Says whether there was any.
     pub(super) async fn absorb(&mut self) -> Result<bool, Halt> {
-        let unread = self.parts.store.unread(&self.lease).await?;
+        let unread = self.parts.patiently(|| self.parts.store.unread(&self.lease)).await?;
         if !unread.is_empty() {
             self.tick().await?;
         }
@@ -183,22 +183,33 @@ impl Driver {
             }
             let (now, state, effects) = (self.now, &next, effects.as_slice());
             let advance = Advance { entry, ignored, now, limits: &limits, state, effects };
-            self.parts.store.advance(&self.lease, &advance).await?;
-            self.state = next;
+            match self.parts.patiently(|| self.parts.store.advance(&self.lease, &advance)).await {
+                // It would be live again, where another has begun in the meantime.
+                Err(StoreError::Owned(_)) if self.state.is_done() => {
+                    let ignored = Some("another session is at work there");
+                    let stays = Advance { ignored, state: &self.state, effects: &[], ..advance };
+                    self.parts.patiently(|| self.parts.store.advance(&self.lease, &stays)).await?;
+                }
+                advanced => {
+                    advanced?;
+                    self.state = next;
+                }
+            }
         }
         Ok(!unread.is_empty())
     }
 
     /// Stores an entry of our own and steps it (with whatever came in before it).
     pub(super) async fn record(&mut self, entry: Entry) -> Result<(), Halt> {
-        self.parts.store.append(self.lease.session, &entry).await?;
+        self.parts.patiently(|| self.parts.store.append(self.lease.session, &entry)).await?;
         self.absorb().await?;
         Ok(())
     }
 
     /// Reads the database's clock and proves the lease on the way.
     pub(super) async fn tick(&mut self) -> Result<Timestamp, Halt> {
-        self.now = self.parts.store.heartbeat(&self.lease, self.parts.settings.lease).await?;
+        let beat = || self.parts.store.heartbeat(&self.lease, self.parts.settings.lease);
+        self.now = self.parts.patiently(beat).await?;
         Ok(self.now)
     }
 

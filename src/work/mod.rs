@@ -40,6 +40,7 @@ use crate::{
     sandbox::{Kept, Provider, SandboxError},
     store::{DiskMark, Store, StoreError},
 };
+use backon::{ConstantBuilder, Retryable};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -220,6 +221,10 @@ impl From<SandboxError> for Halt {
     }
 }
 
+/// Between two tries of what a busy database did not begin; each has taken seconds.
+const BUSY: ConstantBuilder =
+    ConstantBuilder::new().with_delay(Duration::from_millis(100)).without_max_times();
+
 /// On a full disk a round is looked at again after this.
 const FULL_LOOK: Duration = Duration::from_secs(10);
 
@@ -234,19 +239,17 @@ impl Parts {
 
     /// Calls the store again while it is busy, as long as a lease lasts: a disk that stands still for some seconds must not
     /// cost what cannot be done over. After any other failure nobody knows what was written.
-    async fn patiently<T, F>(&self, call: impl Fn() -> F) -> Result<T, StoreError>
+    async fn patiently<T, F>(&self, call: impl FnMut() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
         let begun = Instant::now();
-        loop {
-            match call().await {
-                Err(StoreError::Busy) if begun.elapsed() < self.settings.lease => {
-                    tracing::warn!("the database is busy; it is tried again");
-                }
-                called => return called,
-            }
-        }
+        let again =
+            |error: &StoreError| matches!(error, StoreError::Busy) && begun.elapsed() < self.settings.lease;
+        call.retry(BUSY)
+            .when(again)
+            .notify(|_, _| tracing::warn!("the database is busy; it is tried again"))
+            .await
     }
 
     /// The App, asked for once.

@@ -19,7 +19,6 @@ use crate::{
     },
     sandbox::{Process, Sandbox, SandboxError},
 };
-use futures::FutureExt;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::task::AbortOnDropHandle;
@@ -177,9 +176,10 @@ impl Round<'_> {
                 }
                 Step::Late if status.is_some() || self.last.is_some() => {
                     // A step may have taken longer than this wait: the last word has come meanwhile.
+                    let end = self.deadline.min(Instant::now() + QUIET);
                     while self.last.is_none()
-                        && Instant::now() < self.deadline
-                        && let Some(Next::Line(line)) = lines.next().now_or_never()
+                        && Instant::now() < end
+                        && let Ok(Next::Line(line)) = timeout(LINGER, lines.next()).await
                     {
                         self.line(&line, &mut input).await?;
                     }

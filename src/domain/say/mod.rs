@@ -84,10 +84,9 @@ pub fn check(state: &State, context: &Context<'_>) -> (String, String) {
     (title, text::cut(&face.summary(), SUMMARY_LIMIT - MARKER))
 }
 
-/// Title and summary of our check run on a commit that another came after.
-pub fn superseded(now: &super::Sha) -> (String, String) {
-    let now = now.short();
-    (format!("Went on with {now}"), format!("How it stands is told on `{now}`."))
+/// Title and summary of a check run of ours on a commit that another came after. They name no commit: said once, it stays.
+pub fn superseded() -> (String, String) {
+    ("A later commit came".to_owned(), "How it stands is told on the newest commit.".to_owned())
 }
 
 #[cfg(test)]

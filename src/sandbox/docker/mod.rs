@@ -121,7 +121,11 @@ impl DockerProvider {
                 continue;
             };
             if orphan(session, epoch, age(found.created), live) {
-                self.remove(&id).await?;
+                if let Err(error) = self.remove(&id).await {
+                    // The others are not kept for it.
+                    tracing::warn!(%error, id, "a container that nobody owns cannot be removed; it is tried again");
+                    continue;
+                }
                 // A service is part of its sandbox.
                 removed += u32::from(!is_service(&found.labels));
             }

@@ -134,8 +134,9 @@ pub async fn once(parts: Parts, errand: Errand, shutdown: CancellationToken) -> 
     let restored = parts.store.sessions(u32::MAX >> 1).await?;
     let known = restored.into_iter().filter_map(|session| session.state.facts.head).collect();
     let run = Run { parts, errand, began, shutdown, known, looked: Mutex::default() };
-    let settled = Box::pin(run.settle()).await?;
+    Box::pin(run.settle()).await?;
     Box::pin(run.drive()).await?;
+    let settled = run.settled().await?;
     Box::pin(run.keep()).await?;
     Box::pin(run.park(&waited)).await?;
     let mut sessions = Vec::new();
@@ -168,14 +169,19 @@ struct Run {
 }
 
 impl Run {
-    async fn settle(&self) -> Result<Option<Settled>, Undone> {
-        let Some(event) = &self.errand.event else { return Ok(None) };
+    async fn settle(&self) -> Result<(), Undone> {
+        let Some(event) = &self.errand.event else { return Ok(()) };
         let store = &self.parts.store;
         let mut payload = event.payload.clone();
         // A workflow's event names no installation; what stands for it is known here.
         payload["installation"] = serde_json::json!({ "id": self.errand.installation });
         store.keep_delivery(&event.id, &event.name, payload.to_string().as_bytes()).await?;
-        for delivery in store.open_deliveries(1).await? {
+        self.settle_open().await?;
+        Ok(())
+    }
+
+    async fn settle_open(&self) -> Result<(), Undone> {
+        for delivery in self.parts.store.open_deliveries(1).await? {
             let mut tries = 1;
             while let Err(error) = Box::pin(accept::settle(&self.parts, &delivery)).await {
                 if tries == TRIES || self.shutdown.is_cancelled() {
@@ -186,7 +192,13 @@ impl Run {
                 tries += 1;
             }
         }
-        Ok(store.delivery(&event.id).await?.and_then(|(_, settled)| settled))
+        Ok(())
+    }
+
+    /// What became of the event.
+    async fn settled(&self) -> Result<Option<Settled>, Undone> {
+        let Some(event) = &self.errand.event else { return Ok(None) };
+        Ok(self.parts.store.delivery(&event.id).await?.and_then(|(_, settled)| settled))
     }
 
     async fn drive(&self) -> Result<(), Undone> {
@@ -197,6 +209,8 @@ impl Run {
             let now = store.now().await?;
             if let Some(claimed) = store.claim(&settings.owner, settings.lease).await? {
                 drive::drive(self.parts.clone(), claimed, self.shutdown.clone()).await;
+                // Asked of a session that ended before it read it, the event is to begin another.
+                self.settle_open().await?;
             } else if self.shutdown.is_cancelled() || self.is_quiet(now).await? {
                 return Ok(());
             } else {

@@ -5,14 +5,17 @@ use super::{Known, context, hash};
 use crate::{
     domain::{Phase, Sha, say, session::Outcome},
     github::{CheckAction, CheckShow, Repository},
+    store::Shown,
     work::{Halt, drive::Driver},
 };
 
 /// Our check run's name.
 const CHECK: &str = "fixpoint";
 
-/// How the name of one begins, among what is shown; the commit follows.
+/// How each is known among what is shown, before the commit; and its name.
+const KINDS: [(&str, &str); 2] = [(THING, CHECK), (SECOND, say::SECOND_PERSON)];
 const THING: &str = "check:";
+const SECOND: &str = "second:";
 
 impl Driver {
     pub(super) async fn show_checks(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
@@ -25,15 +28,16 @@ impl Driver {
     /// What our check runs say now, and as what each is known. What stands on a commit that another came after would otherwise be at
     /// work for ever.
     pub(in crate::work) async fn checks(&self, known: &Known) -> Result<Vec<(String, CheckShow)>, Halt> {
-        let mut checks: Vec<_> = self.second().into_iter().collect();
-        let Some(now) = self.check().await? else { return Ok(checks) };
-        let head = now.head.clone();
-        let before = known.heads().filter(|old| *old != head).map(|old| self.superseded(old, &head));
-        checks.extend(std::iter::once(now).chain(before).map(|show| (format!("{THING}{}", show.head), show)));
+        let mut checks: Vec<_> = [self.check().await?, self.second()].into_iter().flatten().collect();
+        if let Some(head) = self.pull().and(self.state.facts.head.as_ref()) {
+            checks.extend(
+                known.checks().filter(|(_, old)| old != head).map(|(kind, old)| self.superseded(kind, old)),
+            );
+        }
         Ok(checks)
     }
 
-    async fn check(&self) -> Result<Option<CheckShow>, Halt> {
+    async fn check(&self) -> Result<Option<(String, CheckShow)>, Halt> {
         let (Some(_), Some(head)) = (self.pull(), self.state.facts.head.clone()) else { return Ok(None) };
         // On a person's pull request nothing is shown before there is something to say.
         let facts = &self.state.facts;
@@ -58,25 +62,14 @@ impl Driver {
             Phase::Resting { .. } => buttons(),
             _ => Vec::new(),
         };
-        Ok(Some(CheckShow { conclusion, actions, ..self.plain(head, title, summary) }))
+        let (thing, plain) = self.plain(KINDS[0], head, title, summary);
+        Ok(Some((thing, CheckShow { conclusion, actions, ..plain })))
     }
 
-    fn superseded(&self, head: Sha, now: &Sha) -> CheckShow {
-        let (title, summary) = say::superseded(now);
-        CheckShow { conclusion: Some("neutral"), ..self.plain(head, title, summary) }
-    }
-
-    fn plain(&self, head: Sha, title: String, summary: String) -> CheckShow {
-        CheckShow {
-            external_id: format!("{}:{}", self.lease.session, head.short()),
-            head,
-            name: CHECK.to_owned(),
-            conclusion: None,
-            title,
-            summary,
-            actions: Vec::new(),
-            details_url: None,
-        }
+    fn superseded(&self, kind: (&str, &str), head: Sha) -> (String, CheckShow) {
+        let (title, summary) = say::superseded();
+        let (thing, plain) = self.plain(kind, head, title, summary);
+        (thing, CheckShow { conclusion: Some("neutral"), ..plain })
     }
 
     /// Has a second person looked? Left open until then: where the repository's rules require it, it cannot be merged.
@@ -84,10 +77,29 @@ impl Driver {
         let head = self.own_pull().and(self.state.facts.head.clone())?;
         let wanted = self.parts.house.holds.second_person;
         let (enough, title, summary) = say::second_person(wanted, &self.state.facts)?;
-        let thing = format!("second:{head}");
-        let external_id = format!("{}:second:{}", self.lease.session, head.short());
-        let (name, conclusion) = (say::SECOND_PERSON.to_owned(), enough.then_some("success"));
-        Some((thing, CheckShow { external_id, name, conclusion, ..self.plain(head, title, summary) }))
+        let (thing, plain) = self.plain(KINDS[1], head, title, summary);
+        Some((thing, CheckShow { conclusion: enough.then_some("success"), ..plain }))
+    }
+
+    fn plain(
+        &self,
+        (kind, name): (&str, &str),
+        head: Sha,
+        title: String,
+        summary: String,
+    ) -> (String, CheckShow) {
+        let of = if kind == SECOND { SECOND } else { "" };
+        let show = CheckShow {
+            external_id: format!("{}:{of}{}", self.lease.session, head.short()),
+            head,
+            name: name.to_owned(),
+            conclusion: None,
+            title,
+            summary,
+            actions: Vec::new(),
+            details_url: None,
+        };
+        (format!("{kind}{}", show.head), show)
     }
 
     async fn show_run(
@@ -113,9 +125,13 @@ impl Driver {
 }
 
 impl Known {
-    /// The commits that a check run of ours stands on.
-    fn heads(&self) -> impl Iterator<Item = Sha> {
-        self.0.iter().filter_map(|shown| Sha::parse(shown.thing.strip_prefix(THING)?).ok())
+    /// The check runs of ours that stand somewhere: of which kind, and on which commit.
+    fn checks(&self) -> impl Iterator<Item = ((&'static str, &'static str), Sha)> {
+        let of = |shown: &Shown| {
+            let kind = KINDS.into_iter().find(|(thing, _)| shown.thing.starts_with(thing))?;
+            Some((kind, Sha::parse(shown.thing.strip_prefix(kind.0)?).ok()?))
+        };
+        self.0.iter().filter_map(of)
     }
 }
 
