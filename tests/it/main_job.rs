@@ -36,6 +36,15 @@ async fn a_comment_becomes_a_green_pull_request_in_two_rounds() {
     let shown = t.github.model().shown();
     assert!(shown[2].holds("expected 3, got 2"), "round two is told why CI is red");
     assert_eq!(t.told("alice"), ["comment on #1", "review_requested on #2"]);
+    // On the commit that the second round came after nothing is at work any more.
+    let first = t.state().await.facts.rounds[0].commit.clone().unwrap();
+    let runs = t.github.check_runs(&t.repo, first.as_str()).unwrap();
+    let ours: Vec<_> = runs.iter().filter(|run| run.name == "fixpoint").collect();
+    assert_eq!(ours.len(), 1);
+    assert_eq!(
+        (ours[0].conclusion.as_deref(), ours[0].title.as_str()),
+        (Some("neutral"), "A later commit came")
+    );
     t.end().await;
 }
 
