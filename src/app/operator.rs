@@ -6,15 +6,12 @@ use crate::{
         ids::Actor,
         session::{Ask, Question, Request},
     },
-    store::{Store, StoreError, Summary},
+    store::{self, Store, StoreError, Summary},
 };
-use backon::{ConstantBuilder, Retryable};
 use std::time::Duration;
 
-/// Each gives a busy database five seconds.
-const TRIES: usize = 6;
-/// Between two of them.
-const PAUSE: Duration = Duration::from_millis(100);
+/// A busy database is waited for so long: the terminal has asked its person once, and asks for a stop once.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a session cannot be asked that.
 #[derive(Debug, thiserror::Error)]
@@ -32,12 +29,9 @@ fn operator() -> Actor {
     Actor { id: UserId(0), login: "operator".to_owned() }
 }
 
-/// Hands an entry in. A busy database is waited for: the terminal has asked its person once, and asks for a stop once.
+/// Hands an entry in.
 async fn append(store: &Store, session: &Summary, entry: &Entry) -> Result<(), Refused> {
-    let again = ConstantBuilder::default().with_delay(PAUSE).with_max_times(TRIES);
-    let appended =
-        (|| store.append(session.id, entry)).retry(again).when(|e| matches!(e, StoreError::Busy)).await;
-    Ok(appended?)
+    Ok(store::patiently(PATIENCE, || store.append(session.id, entry)).await?)
 }
 
 /// Ends what a session does.

@@ -29,6 +29,7 @@ enum Except {
     Everything,
     /// A host, and all below it.
     Name(String),
+    /// A network; one address is one, too.
     Network(IpNet),
 }
 

@@ -173,21 +173,23 @@ impl Mirror {
     /// # Errors
     /// [`GitError::NotFound`] when the mirror does not hold the object.
     pub async fn hold(&self, name: &str, object: &Sha) -> Result<(), GitError> {
-        let (name, object) = (format!("refs/fixpoint/{name}"), oid(object)?);
-        self.blocking(move |repo| Ok(repo.find_object(object, None).map(|_| ())?)).await?;
-        self.point(&name, object, "held").await
+        self.point(&format!("refs/fixpoint/{name}"), oid(object)?, "held").await
     }
 
     /// Points a ref to an object. The lock that a killed process has left on it is waited for until it is old enough to be
     /// known for one, and removed.
     ///
     /// # Errors
-    /// [`GitError::Locked`] when it is not free by then.
+    /// [`GitError::NotFound`] when the mirror does not hold the object; [`GitError::Locked`] when the ref is not free by then.
     pub(super) async fn point(&self, name: &str, object: Oid, why: &'static str) -> Result<(), GitError> {
         let set = || async {
             let name = name.to_owned();
-            let set =
-                self.blocking(move |repo| Ok(repo.reference(&name, object, true, why).map(|_| ())?)).await;
+            let set = self.blocking(move |repo| {
+                repo.find_object(object, None)?;
+                repo.reference(&name, object, true, why)?;
+                Ok(())
+            });
+            let set = set.await;
             if matches!(set, Err(GitError::Locked(_))) {
                 self.sweep().await?;
             }

@@ -38,13 +38,9 @@ use crate::{
     git::{GitError, Mirror, Mirrors, Remote},
     github::{App, GitHub, GitHubError, Repository, Scope},
     sandbox::{Kept, Provider, SandboxError},
-    store::{DiskMark, Store, StoreError},
+    store::{self, DiskMark, Store, StoreError},
 };
-use backon::{ConstantBuilder, Retryable};
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 use tokio::sync::OnceCell;
 
 /// Everything a worker works with.
@@ -221,10 +217,6 @@ impl From<SandboxError> for Halt {
     }
 }
 
-/// Between two tries of what a busy database did not begin; each has taken seconds.
-const BUSY: ConstantBuilder =
-    ConstantBuilder::new().with_delay(Duration::from_millis(100)).without_max_times();
-
 /// On a full disk a round is looked at again after this.
 const FULL_LOOK: Duration = Duration::from_secs(10);
 
@@ -237,19 +229,12 @@ impl Parts {
         }
     }
 
-    /// Calls the store again while it is busy, as long as a lease lasts: a disk that stands still for some seconds must not
-    /// cost what cannot be done over. After any other failure nobody knows what was written.
+    /// Calls the store again while it is busy, as long as a lease lasts.
     async fn patiently<T, F>(&self, call: impl FnMut() -> F) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
     {
-        let begun = Instant::now();
-        let again =
-            |error: &StoreError| matches!(error, StoreError::Busy) && begun.elapsed() < self.settings.lease;
-        call.retry(BUSY)
-            .when(again)
-            .notify(|_, _| tracing::warn!("the database is busy; it is tried again"))
-            .await
+        store::patiently(self.settings.lease, call).await
     }
 
     /// The App, asked for once.

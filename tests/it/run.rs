@@ -391,6 +391,13 @@ async fn a_linked_worktree_of_a_shallow_clone_is_a_repository_too() {
     assert_eq!(git(&beside, &["status", "--porcelain"]), "");
 }
 
+/// Ctrl-C, and its end.
+async fn ctrl_c(running: tokio::process::Child) -> std::process::Output {
+    let pid = rustix::process::Pid::from_raw(running.id().unwrap().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    tokio::time::timeout(LONGEST, running.wait_with_output()).await.expect("it ends").unwrap()
+}
+
 /// A run that is in the middle of its first round: a file is written, and the model thinks for long.
 async fn in_the_middle(desk: &Desk, sandbox: &str) -> tokio::process::Child {
     let slow = finish("Never").after(Duration::from_secs(100));
@@ -407,9 +414,7 @@ async fn in_the_middle(desk: &Desk, sandbox: &str) -> tokio::process::Child {
 async fn interrupted(sandbox: &str) {
     let desk = Desk::new().await;
     let running = in_the_middle(&desk, sandbox).await;
-    let pid = rustix::process::Pid::from_raw(running.id().unwrap().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let done = tokio::time::timeout(LONGEST, running.wait_with_output()).await.expect("it ends").unwrap();
+    let done = ctrl_c(running).await;
     let stdout = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(130), "{stdout}\n{}", String::from_utf8_lossy(&done.stderr));
     let last: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
@@ -433,9 +438,7 @@ async fn interrupted_in_a_command_it_keeps_what_that_had_changed() {
         assert!(began.elapsed() < LONGEST, "the command is begun");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let pid = rustix::process::Pid::from_raw(running.id().unwrap().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let done = tokio::time::timeout(LONGEST, running.wait_with_output()).await.expect("it ends").unwrap();
+    let done = ctrl_c(running).await;
     let stdout = String::from_utf8_lossy(&done.stdout);
     let last: Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
     let patch = last["patch"].as_str().unwrap_or_else(|| panic!("what was changed is kept: {last}"));
@@ -475,9 +478,7 @@ async fn interrupted_it_says_how_it_stands_and_not_how_it_stood() {
         assert!(began.elapsed() < LONGEST, "the check of the second round begins");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let pid = rustix::process::Pid::from_raw(running.id().unwrap().try_into().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let done = tokio::time::timeout(LONGEST, running.wait_with_output()).await.expect("it ends").unwrap();
+    let done = ctrl_c(running).await;
     let stdout = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(130), "{stdout}");
     let (_, end) =

@@ -36,7 +36,7 @@ const START: Duration = Duration::from_secs(60);
 /// How long a removed container may take to be gone.
 const REMOVAL: Duration = Duration::from_secs(20);
 
-/// Between one look whether it is and the next.
+/// Between one try to remove it and the next.
 const AGAIN: ExponentialBuilder = ExponentialBuilder::new()
     .with_min_delay(Duration::from_millis(20))
     .with_max_delay(Duration::from_millis(200))

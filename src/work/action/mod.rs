@@ -176,8 +176,7 @@ impl Run {
         // A workflow's event names no installation; what stands for it is known here.
         payload["installation"] = serde_json::json!({ "id": self.errand.installation });
         store.keep_delivery(&event.id, &event.name, payload.to_string().as_bytes()).await?;
-        self.settle_open().await?;
-        Ok(())
+        self.settle_open().await
     }
 
     async fn settle_open(&self) -> Result<(), Undone> {

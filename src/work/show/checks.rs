@@ -9,13 +9,19 @@ use crate::{
     work::{Halt, drive::Driver},
 };
 
-/// Our check run's name.
-const CHECK: &str = "fixpoint";
+/// One of the check runs that a commit of ours can have.
+#[derive(Clone, Copy)]
+struct Kind {
+    /// As GitHub shows it.
+    name: &'static str,
+    /// How it is known among what is shown, before the commit.
+    thing: &'static str,
+    /// What tells it from the other in its external id.
+    mark: &'static str,
+}
 
-/// How each is known among what is shown, before the commit; and its name.
-const KINDS: [(&str, &str); 2] = [(THING, CHECK), (SECOND, say::SECOND_PERSON)];
-const THING: &str = "check:";
-const SECOND: &str = "second:";
+const OWN: Kind = Kind { name: "fixpoint", thing: "check:", mark: "" };
+const SECOND: Kind = Kind { name: say::SECOND_PERSON, thing: "second:", mark: "second:" };
 
 impl Driver {
     pub(super) async fn show_checks(&mut self, repository: &Repository, known: &Known) -> Result<(), Halt> {
@@ -62,11 +68,11 @@ impl Driver {
             Phase::Resting { .. } => buttons(),
             _ => Vec::new(),
         };
-        let (thing, plain) = self.plain(KINDS[0], head, title, summary);
+        let (thing, plain) = self.plain(OWN, head, title, summary);
         Ok(Some((thing, CheckShow { conclusion, actions, ..plain })))
     }
 
-    fn superseded(&self, kind: (&str, &str), head: Sha) -> (String, CheckShow) {
+    fn superseded(&self, kind: Kind, head: Sha) -> (String, CheckShow) {
         let (title, summary) = say::superseded();
         let (thing, plain) = self.plain(kind, head, title, summary);
         (thing, CheckShow { conclusion: Some("neutral"), ..plain })
@@ -77,29 +83,22 @@ impl Driver {
         let head = self.own_pull().and(self.state.facts.head.clone())?;
         let wanted = self.parts.house.holds.second_person;
         let (enough, title, summary) = say::second_person(wanted, &self.state.facts)?;
-        let (thing, plain) = self.plain(KINDS[1], head, title, summary);
+        let (thing, plain) = self.plain(SECOND, head, title, summary);
         Some((thing, CheckShow { conclusion: enough.then_some("success"), ..plain }))
     }
 
-    fn plain(
-        &self,
-        (kind, name): (&str, &str),
-        head: Sha,
-        title: String,
-        summary: String,
-    ) -> (String, CheckShow) {
-        let of = if kind == SECOND { SECOND } else { "" };
+    fn plain(&self, kind: Kind, head: Sha, title: String, summary: String) -> (String, CheckShow) {
         let show = CheckShow {
-            external_id: format!("{}:{of}{}", self.lease.session, head.short()),
+            external_id: format!("{}:{}{}", self.lease.session, kind.mark, head.short()),
             head,
-            name: name.to_owned(),
+            name: kind.name.to_owned(),
             conclusion: None,
             title,
             summary,
             actions: Vec::new(),
             details_url: None,
         };
-        (format!("{kind}{}", show.head), show)
+        (format!("{}{}", kind.thing, show.head), show)
     }
 
     async fn show_run(
@@ -126,12 +125,10 @@ impl Driver {
 
 impl Known {
     /// The check runs of ours that stand somewhere: of which kind, and on which commit.
-    fn checks(&self) -> impl Iterator<Item = ((&'static str, &'static str), Sha)> {
-        let of = |shown: &Shown| {
-            let kind = KINDS.into_iter().find(|(thing, _)| shown.thing.starts_with(thing))?;
-            Some((kind, Sha::parse(shown.thing.strip_prefix(kind.0)?).ok()?))
-        };
-        self.0.iter().filter_map(of)
+    fn checks(&self) -> impl Iterator<Item = (Kind, Sha)> {
+        let of =
+            |shown: &Shown, kind: Kind| Some((kind, Sha::parse(shown.thing.strip_prefix(kind.thing)?).ok()?));
+        self.0.iter().filter_map(move |shown| [OWN, SECOND].into_iter().find_map(|kind| of(shown, kind)))
     }
 }
 
